@@ -180,7 +180,8 @@ struct ControlPlaneLoops::Parts {
         binds(options.binder),
         scheduler_shown(clock),
         binder_shown(clock),
-        plane(client, gates, with_log(options, history)) {}
+        timer(client, clock),
+        plane(timer, gates, with_log(options, history)) {}
 
   explain::DecisionHistory history;
   const std::string profile;
@@ -190,6 +191,7 @@ struct ControlPlaneLoops::Parts {
   TermDoubtLog term_doubts;   // of the thread that steps the binder
   HeldRoomReport held_rooms;  // of the scheduler's thread
   WriteReport writes;         // the same
+  client::WriteTimer timer;
   plane::ControlPlane plane;
   std::unique_ptr<engine::Loop> scheduling;
   std::unique_ptr<engine::Loop> controllers;
@@ -208,6 +210,7 @@ ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clo
     if (!decisions) return;
     parts.held_rooms.look(parts.plane.scheduler(), *decisions, clock.monotonic());
     parts.writes.look(scheduling.write_counters(), *decisions);
+    if (const auto times = parts.timer.take()) decisions->add_write_times(*times);
   };
   const auto show_binder = [&parts, &clock](const engine::Engine* engine) {
     if (engine != parts.plane.binding()) return;

@@ -58,6 +58,7 @@ class DashboardBoard final : public explain::DecisionSink {
   }
   void hold(scheduling::HeldRooms rooms) override { notes_.hold(std::move(rooms)); }
   void add_writes(const explain::WriteCounts& writes) override { notes_.add_writes(writes); }
+  void add_write_times(const client::WriteTimes& times) override { notes_.add_write_times(times); }
   client::StatefulDecider& observer() { return board_; }
   dashboard::Published& published() { return published_; }
   const dashboard::History& history() const { return history_; }

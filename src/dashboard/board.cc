@@ -111,7 +111,7 @@ void Board::note_reports(Time now) {
 // What is counted whether or not anybody reads.
 void Board::note_second(Time now) {
   recorder_.note_second(floor_, now);
-  pace_.sample({notes_.totals(), bound_, notes_.writes()}, pending_.size(), now);
+  pace_.sample({notes_.totals(), bound_, notes_.writes(), notes_.write_times()}, pending_.size(), now);
   if (std::exchange(health_changed_, false)) health_.note(floor_, now);
 }
 

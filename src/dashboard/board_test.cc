@@ -124,6 +124,28 @@ TEST(Board, EachSecondOfThePaceHasItsWrites) {
   EXPECT_EQ(to_string(page.part("notWritten")), "[0,1,0]");
 }
 
+TEST(Board, EachSecondOfThePaceHasWhatTheServerTook) {
+  Desk desk;
+  desk.reader.reads = true;
+  desk.run(0, 1);
+  const auto took = [](client::WriteVerb verb, std::int64_t micros) {
+    client::WriteTimes times{};
+    times[static_cast<std::size_t>(verb)].add(Duration::micros(micros));
+    return times;
+  };
+  for (int write = 0; write < 9; ++write) desk.notes.add_write_times(took(client::WriteVerb::Create, 7));
+  desk.notes.add_write_times(took(client::WriteVerb::Patch, 1000));
+  desk.run(1, 3);
+  const Json page = *parse_json(desk.reader.texts["pace"]);
+  EXPECT_EQ(to_string(page.part("answerP50Micros")), "[null,8,null]");
+  EXPECT_EQ(to_string(page.part("answerP99Micros")), "[null,1024,null]");
+  EXPECT_EQ(to_string(page.part("answers")),
+            R"([{"verb":"create","count":9,"p50Micros":8,"p99Micros":8},)"
+            R"({"verb":"update","count":0,"p50Micros":null,"p99Micros":null},)"
+            R"({"verb":"patch","count":1,"p50Micros":1024,"p99Micros":1024},)"
+            R"({"verb":"delete","count":0,"p50Micros":null,"p99Micros":null}])");
+}
+
 TEST(DecisionNotes, ARefusalIsForgottenWithItsGroup) {
   Desk desk;
   const Owner group{OwnerKind::PodGroup, "ns", "g"};

@@ -60,6 +60,11 @@ void DecisionNotes::add_writes(const explain::WriteCounts& writes) {
   counted_writes_.failed += writes.failed;
 }
 
+void DecisionNotes::add_write_times(const client::WriteTimes& times) {
+  const std::lock_guard lock(mutex_);
+  counted_times_ += times;
+}
+
 bool DecisionNotes::read() {
   std::deque<std::string> lines;
   std::optional<scheduling::HeldRooms> held;
@@ -70,6 +75,7 @@ bool DecisionNotes::read() {
     totals_.dropped = dropped_;
     held.swap(unread_held_);
     writes_ = counted_writes_;
+    write_times_ = counted_times_;
   }
   const bool is_news = held || !lines.empty();
   if (held) held_ = *std::move(held);

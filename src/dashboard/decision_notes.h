@@ -1,9 +1,9 @@
 // The latest refusal of everything that waits, what was decided lately, and which rooms are held, as the
 // scheduler passes them on.
 //
-// add() and hold() are thread-safe; add() costs a copy; the rest belongs to the Board's thread. Bounded:
-// where more lines arrive than are read, the oldest are dropped and counted; of refusals the latest
-// kRefusalsKeptMax are kept.
+// What begins with add, and hold(), are thread-safe; add() costs a copy; the rest belongs to the Board's
+// thread. Bounded: where more lines arrive than are read, the oldest are dropped and counted; of refusals the
+// latest kRefusalsKeptMax are kept.
 #pragma once
 
 #include <deque>
@@ -40,6 +40,7 @@ class DecisionNotes {
   // Replaces the rooms that the scheduler holds.
   void hold(scheduling::HeldRooms rooms);
   void add_writes(const explain::WriteCounts& writes);
+  void add_write_times(const client::WriteTimes& times);
   // Reads what was added or replaced; true if there was anything besides writes.
   bool read();
   // {"decided","reason","sentence","explanation","refused"} of the latest decision about it, unless that
@@ -48,7 +49,8 @@ class DecisionNotes {
   void forget(const Owner& of);
   const scheduling::HeldRooms& held_rooms() const { return held_; }
   const DecisionTotals& totals() const { return totals_; }
-  const explain::WriteCounts& writes() const { return writes_; }  // since the start
+  const explain::WriteCounts& writes() const { return writes_; }          // since the start
+  const client::WriteTimes& write_times() const { return write_times_; }  // the same
   // [{"time","kind","namespace","name","result","text"}], the latest first.
   Json latest() const;
   // Rows of latest() since the last call, in their order: the first kNewDecisionsMax.
@@ -64,6 +66,7 @@ class DecisionNotes {
   std::optional<scheduling::HeldRooms> unread_held_;
   scheduling::HeldRooms held_;
   explain::WriteCounts counted_writes_, writes_;     // the second one as of the last read()
+  client::WriteTimes counted_times_, write_times_;   // the same
   mutable LruMap<Json> refusals_{kRefusalsKeptMax};  // find() is not const; null: forgotten
   std::deque<Json> latest_;
   std::vector<Json> new_;

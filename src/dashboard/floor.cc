@@ -119,6 +119,14 @@ CellSums sums_of(std::span<const Cell> cells) {
   return sums;
 }
 
+CellSums& CellSums::operator+=(const CellSums& more) {
+  used += more.used;
+  reserved += more.reserved;
+  free += more.free;
+  out += more.out;
+  return *this;
+}
+
 std::vector<CellRun> runs_of(const std::vector<Cell>& cells) {
   std::vector<CellRun> runs;
   for (CellId id = 0; id < cells.size(); ++id) {
@@ -264,6 +272,25 @@ void Floor::refresh_node(const client::View& view, std::string_view name) {
   fill_resources(view, *row);
   if (!changed) return;
   for (CellId cell = row->first; cell < row->first + row->cells; ++cell) show(cell);
+}
+
+IllSums Floor::ill_sums() const {
+  IllSums sums;
+  std::vector<bool> is_ill(layout_.domains().size());
+  for (const FloorNode& node : layout_.nodes()) {
+    bool any = !node.shared_pool && node_condition(node) == Condition::Ill;
+    sums.nodes += any;
+    CellId id = node.first;
+    for (const FloorPart& part : node.parts)
+      for (std::size_t i = 0; i < part.names.size(); ++i) {
+        if (cells_[id++].condition != Condition::Ill || part.source == CellSource::Node) continue;
+        ++sums.devices;
+        any = true;
+      }
+    if (any && !layout_.domains()[node.domain].path.empty()) is_ill[node.domain] = true;
+  }
+  sums.domains = std::count(is_ill.begin(), is_ill.end(), true);
+  return sums;
 }
 
 Condition Floor::node_condition(const FloorNode& node) const {

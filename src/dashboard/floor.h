@@ -53,8 +53,16 @@ std::vector<CellRun> runs_of(const std::vector<Cell>& cells);
 // Every cell is in one of these. Shared ones are used; `out` are in no use, and Closed or Ill.
 struct CellSums {
   std::int64_t used = 0, reserved = 0, free = 0, out = 0;
+  CellSums& operator+=(const CellSums& more);
+  friend bool operator==(const CellSums&, const CellSums&) = default;
 };
 CellSums sums_of(std::span<const Cell> cells);
+
+// What is Ill: devices, nodes, and innermost domains of levels that have one of either.
+struct IllSums {
+  std::int64_t devices = 0, nodes = 0, domains = 0;
+  friend bool operator==(const IllSums&, const IllSums&) = default;
+};
 
 class Floor {
  public:
@@ -76,6 +84,8 @@ class Floor {
 
   // All cells, as runs.
   std::vector<CellRun> all_runs() const { return runs_of(cells_); }
+  // Cost: O(devices).
+  IllSums ill_sums() const;
   // Those that changed since the last call, or since the layout was made.
   struct Changes {
     std::vector<CellRun> runs;

@@ -61,6 +61,14 @@ TEST(Floor, TellsIllAndClosedNodesAndDevices) {
   ASSERT_EQ(changes().size(), 1u);
   EXPECT_EQ(changes()[0].string_at("what"), "node n1");
   EXPECT_EQ(changes()[0].string_at("condition"), "Ill");
+  const auto since_of_n1 = [&] {
+    for (const Json& row : health.page(room.view, room.floor).items_at("nodes"))
+      if (row.string_at("node") == "n1") return std::string(row.string_at("since"));
+    return std::string("it is well");
+  };
+  EXPECT_EQ(since_of_n1(), "1970-01-01T00:16:50Z") << "its condition has no time";
+  health.note(room.floor, Time::from_seconds(1020));
+  EXPECT_EQ(since_of_n1(), "1970-01-01T00:16:50Z");
   room.node("n1", "r1");
   EXPECT_EQ(changes()[0].string_at("condition"), "Healthy");
 }

@@ -124,8 +124,18 @@ Json owner_json(const Floor& floor, OwnerId id) {
   return id == kNobody ? Json() : to_json(floor.owners().at(id));
 }
 
-Json node_row(const Floor& floor, const FloorNode& row, const api::Node& node) {
-  const Why cause = why(node);
+Time set_or(Time time, Time other) {
+  return time.is_set() ? time : other;
+}
+
+std::string text_of(const FloorNode& node) {
+  return "node " + node.name;
+}
+std::string text_of(const FloorNode& node, const std::string& device) {
+  return "device " + node.name + "/" + device;
+}
+
+Json node_row(const Floor& floor, const FloorNode& row, const Why& cause) {
   std::int64_t in_use = 0;
   for (CellId id = row.first; id < row.first + row.cells; ++id) in_use += floor.cells()[id].use != Use::Free;
   return Json::object({{"node", row.name},
@@ -177,12 +187,16 @@ Json HealthPage::page(const client::View& view, const Floor& floor) const {
         const api::Node* node = view.nodes.find("", row.name);
         if (!node) return;
         ++total;
-        if (nodes.size() < kIllShownMax) nodes.push_back(node_row(floor, row, *node));
+        if (nodes.size() == kIllShownMax) return;
+        Why cause = why(*node);
+        cause.since = set_or(cause.since, since_noted(text_of(row)));
+        nodes.push_back(node_row(floor, row, cause));
       },
       [&](const FloorNode& row, const FloorPart& part, const std::string& name, CellId id) {
         ++total;
         if (devices.size() == kIllShownMax) return;
-        const Why cause = why(why_tainted(view, part, name), reports.why(row.name, part, name));
+        Why cause = why(why_tainted(view, part, name), reports.why(row.name, part, name));
+        cause.since = set_or(cause.since, since_noted(text_of(row, name)));
         devices.push_back(device_row(floor, row, part, name, id, cause));
       });
   return Json::object({{"total", total},
@@ -206,13 +220,28 @@ void HealthPage::note_pod(const api::Pod* before, const api::Pod& after, Time no
                                   {"message", target->message}}));
 }
 
+Time HealthPage::since_noted(const std::string& what) const {
+  const auto known = known_.find(what);
+  return known == known_.end() ? Time() : known->second.since;
+}
+
+void HealthPage::date(IllThings& ill, Time now) const {
+  for (auto& [what, thing] : ill)
+    if (const auto known = known_.find(what);
+        known != known_.end() && known->second.condition == thing.condition)
+      thing.since = known->second.since;
+    else if (nodes_seen_.contains(thing.node))
+      thing.since = now;
+}
+
 void HealthPage::note(const Floor& floor, Time now) {
   IllThings ill;
   visit_ill(
-      floor, [&](const FloorNode& row) { ill["node " + row.name] = {floor.node_condition(row), row.name}; },
+      floor, [&](const FloorNode& row) { ill[text_of(row)] = {floor.node_condition(row), row.name, {}}; },
       [&](const FloorNode& row, const FloorPart&, const std::string& name, CellId id) {
-        ill["device " + row.name + "/" + name] = {floor.cells()[id].condition, row.name};
+        ill[text_of(row, name)] = {floor.cells()[id].condition, row.name, {}};
       });
+  date(ill, now);
   const auto add = [&](const std::string& what, Condition condition) {
     if (changes_.size() == kHealthChangesMax) changes_.pop_back();
     changes_.push_front(

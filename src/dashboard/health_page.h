@@ -28,8 +28,8 @@ class HealthPage {
   // ill or gone.
   void note_pod(const api::Pod* before, const api::Pod& after, Time now);
   // `total`: nodes, and devices that are worse than their node; both are listed, at
-  // most kIllShownMax each. `reportingNodes`: those with a NodeDeviceHealth. The latest change and the latest
-  // pod first.
+  // most kIllShownMax each. `since`: as the objects say, else when it was noted, else empty.
+  // `reportingNodes`: those with a NodeDeviceHealth. The latest change and the latest pod first.
   //
   //     {"total","reportingNodes","nodes":[{"node","condition","reason","since","devices","inUse"}],
   //      "devices":[{"node","driver","device","condition","reason","since","owner"}],
@@ -41,8 +41,11 @@ class HealthPage {
   struct Ill {
     Condition condition = Condition::Healthy;
     std::string node;
+    Time since;  // not set: when this began to watch it was so already
   };
   using IllThings = std::map<std::string, Ill>;  // by "node NAME" or "device NODE/NAME"
+  Time since_noted(const std::string& what) const;
+  void date(IllThings& ill, Time now) const;
 
   IllThings known_;
   std::set<std::string> noted_;       // whose illness is among the changes

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kPlain = ".jsonl", kPacked = ".jsonl.gz";
 constexpr std::size_t kHeaderBytesMax = 64u << 10;
+constexpr std::size_t kNumbersOfUse = 6, kNumbersOfIllness = 3;  // of a sample's row
 // Enough for a header that does not get smaller: gzip adds five bytes a block and 18 in all.
 constexpr std::size_t kPackedHeaderBytesMax = kHeaderBytesMax + 1024;
 
@@ -22,12 +23,17 @@ std::string stem_of(std::int64_t ms) {
 }
 
 std::optional<HistorySample> sample_in(const Json& row) {
-  if (!row.is_array() || row.as_array().size() != 6) return std::nullopt;
-  for (const Json& number : row.as_array())
+  if (!row.is_array()) return std::nullopt;
+  const std::size_t size = row.as_array().size();
+  if (size != kNumbersOfUse && size != kNumbersOfUse + kNumbersOfIllness) return std::nullopt;
+  std::vector<std::int64_t> numbers;
+  for (const Json& number : row.as_array()) {
     if (!number.is_int()) return std::nullopt;
-  const JsonArray& numbers = row.as_array();
-  return HistorySample{numbers[0].as_int(), numbers[1].as_int(), numbers[2].as_int(),
-                       numbers[3].as_int(), numbers[4].as_int(), numbers[5].as_int()};
+    numbers.push_back(number.as_int());
+  }
+  HistorySample sample{numbers[0], {numbers[1], numbers[2], numbers[3], numbers[4]}, numbers[5], {}};
+  if (size > kNumbersOfUse) sample.ill = IllSums{numbers[6], numbers[7], numbers[8]};
+  return sample;
 }
 
 JsonArray sample_rows(const std::vector<HistorySample>& samples) {
@@ -39,7 +45,12 @@ JsonArray sample_rows(const std::vector<HistorySample>& samples) {
 }  // namespace
 
 Json to_json(const HistorySample& sample) {
-  return Json::array({sample.ms, sample.used, sample.reserved, sample.free, sample.out, sample.waiting});
+  Json row = Json::array({sample.ms, sample.cells.used, sample.cells.reserved, sample.cells.free,
+                          sample.cells.out, sample.waiting});
+  if (sample.ill)
+    for (const std::int64_t number : {sample.ill->devices, sample.ill->nodes, sample.ill->domains})
+      row.as_array().emplace_back(number);
+  return row;
 }
 
 void SegmentSamples::add(const HistorySample& sample) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "dashboard/floor.h"
 #include "dashboard/history_segments.h"
 
 namespace berth::dashboard {
@@ -30,19 +31,18 @@ inline constexpr std::size_t kSamplesOfASegmentMax = 256;
 inline constexpr std::size_t kSamplesShownMax = 2000;
 inline constexpr std::int64_t kHistoryVersion = 1;
 
-// Devices by use, and entries that wait, at one time.
+// Devices by use, entries that wait, and what is ill, at one time.
 struct HistorySample {
   std::int64_t ms = 0;  // since 1970
-  std::int64_t used = 0, reserved = 0, free = 0;
-  std::int64_t out = 0;  // in no use, and closed or ill
+  CellSums cells;
   std::int64_t waiting = 0;
+  std::optional<IllSums> ill;  // not set: written by a process that did not count it
   bool has_same_sums(const HistorySample& other) const {
-    return used == other.used && reserved == other.reserved && free == other.free && out == other.out &&
-           waiting == other.waiting;
+    return cells == other.cells && waiting == other.waiting && ill == other.ill;
   }
 };
 
-// A row of the samples of History::overview().
+// A row of the samples of History::overview(); without the last three where they were not counted.
 Json to_json(const HistorySample& sample);
 
 class HistorySink {
@@ -78,8 +78,8 @@ class History final : public HistorySink {
   void add(std::string_view line, const HistorySample& sample) override;
 
   // {"version","from","to","onDisk","bytes","bytesMax","gaps":[[from,to]],
-  // "samples":[[time,used,reserved,free,out,waiting]]}; times in milliseconds since 1970, 0 where nothing is
-  // kept. In a gap no process of this data directory recorded.
+  // "samples":[[time,used,reserved,free,out,waiting,illDevices,illNodes,illDomains]]}; times in milliseconds
+  // since 1970, 0 where nothing is kept. In a gap no process of this data directory recorded.
   Json overview() const;
 
   struct Piece {

@@ -157,6 +157,34 @@ TEST(History, IsThereAfterARestartWithAGap) {
   EXPECT_EQ(difference.part("devices").int_at("total"), 1) << "devices are compared by name";
 }
 
+TEST(History, HasWhatWasIll) {
+  const Folder folder;
+  const auto ill = [](const Json& sample) {
+    std::string text;
+    for (std::size_t at = 6; at < sample.as_array().size(); ++at)
+      text += (at == 6 ? "" : " ") + std::to_string(sample.as_array()[at].as_int());
+    return text;
+  };
+  {
+    Recorded recorded(folder.open());
+    two_nodes(recorded.room);
+    recorded.step();
+    recorded.second += 10;
+    recorded.room.slice("n1", 2, "NoExecute");
+    recorded.step();
+    recorded.second += 10;
+    recorded.room.node("n2", "r2", false);
+    recorded.step();
+  }
+  // Of a process that did not count.
+  std::ofstream(folder.path / "history-000000000000001.jsonl")
+      << R"({"time":1,"sums":[1,0,0,4,0,0]})" << "\n";
+  const Json overview = History(folder.open()).overview();
+  std::vector<std::string> samples;
+  for (const Json& sample : overview.items_at("samples")) samples.push_back(ill(sample));
+  EXPECT_EQ(samples, (std::vector<std::string>{"", "0 0 0", "1 0 1", "3 1 2"}));
+}
+
 TEST(History, OldestSegmentsGoFirst) {
   const Folder folder;
   constexpr std::size_t kBytesMax = 3u << 19;
@@ -322,10 +350,11 @@ TEST(History, SegmentsAndTheSamplesShownAreBounded) {
   History history(segments_in_memory());
   std::int64_t ms = 0;
   for (std::size_t segment = 0; segment <= kHistorySegmentsMax; ++segment) {
-    history.begin("{}", {.ms = ++ms, .used = ms}, false);
+    ++ms;
+    history.begin("{}", {.ms = ms, .cells = {.used = ms}}, false);
     for (int line = 0; line < 5; ++line) {
       ms += 2000;
-      history.add("{}", {.ms = ms, .used = ms});
+      history.add("{}", {.ms = ms, .cells = {.used = ms}});
     }
   }
   EXPECT_EQ(history.at(1).error().code(), ErrorCode::Gone);
@@ -337,7 +366,8 @@ TEST(History, SegmentsAndTheSamplesShownAreBounded) {
 
 TEST(History, SamplesAreSpreadEvenly) {
   SegmentSamples samples;
-  for (std::int64_t second = 0; second < 5000; ++second) samples.add({.ms = second * 1000, .used = second});
+  for (std::int64_t second = 0; second < 5000; ++second)
+    samples.add({.ms = second * 1000, .cells = {.used = second}});
   ASSERT_LE(samples.all().size(), kSamplesOfASegmentMax);
   ASSERT_GT(samples.all().size(), kSamplesOfASegmentMax / 4);
   for (std::size_t at = 2; at < samples.all().size(); ++at)

@@ -13,11 +13,8 @@ constexpr std::string_view kPlaced = "Placed";
 constexpr std::int64_t kMicrosPerMilli = 1000, kMicrosPerSecond = 1'000'000;
 
 void count_cells(const Floor& floor, HistorySample& sums) {
-  const CellSums cells = sums_of(floor.cells());
-  sums.used = cells.used;
-  sums.reserved = cells.reserved;
-  sums.free = cells.free;
-  sums.out = cells.out;
+  sums.cells = sums_of(floor.cells());
+  sums.ill = floor.ill_sums();
 }
 
 Json floor_owners(const Floor& floor, const std::vector<OwnerId>& ids) {

@@ -34,10 +34,7 @@ Sums sums_of(const Floor& floor, const FloorNode& node) {
 void add(Sums& to, const Sums& more) {
   to.nodes += more.nodes;
   to.devices += more.devices;
-  to.cells.free += more.cells.free;
-  to.cells.used += more.cells.used;
-  to.cells.reserved += more.cells.reserved;
-  to.cells.out += more.cells.out;
+  to.cells += more.cells;
   to.free_nodes += more.free_nodes;
   to.free_on_free_nodes += more.free_on_free_nodes;
   to.stranded += more.stranded;

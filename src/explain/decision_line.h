@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "client/write_times.h"
 #include "scheduling/decision_log.h"
 #include "scheduling/held_rooms.h"
 
@@ -37,6 +38,8 @@ class DecisionSink {
   virtual void hold(scheduling::HeldRooms) {}
   // Writes of the scheduler's loop since the last call; where BindRequests are in memory it also binds.
   virtual void add_writes(const WriteCounts&) {}
+  // How long writes of all loops of this process took, since the last call.
+  virtual void add_write_times(const client::WriteTimes&) {}
 };
 
 }  // namespace berth::explain

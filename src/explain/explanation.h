@@ -30,6 +30,7 @@ struct GroupFacts {
   Json record;
   std::vector<PodFacts> members;  // by name; without records
   Json policies;                  // the PlacementPolicyList of its namespace; null: not served, or not read
+  std::vector<std::string> missing = {};  // as of a pod
 };
 
 // A group of a tree, below or at the one that is asked about.
@@ -44,6 +45,7 @@ struct TreeFacts {
   std::string root;                    // its name
   Json policies;                       // PlacementPolicies of the namespace; null: none may be read
   std::vector<TreeGroupFacts> groups;  // the one that is asked about first, each parent before its children
+  std::vector<std::string> missing = {};  // as of a pod
 };
 
 // {"kind":"Pod","namespace","name","state","summary","node","group","groupSource","decision":{…},

@@ -460,6 +460,14 @@ TEST(Explanation, OfAGroupListsSomeOfWhatItsStartWaitsForAndCountsTheRest) {
   EXPECT_EQ(waits.back().as_string(), "and 2 more");
 }
 
+TEST(Explanation, OfAGroupNamesTheMissingParentFirst) {
+  GroupFacts facts = gang_of(2, 1);
+  facts.missing = {"CompositePodGroup sevre, which does not exist"};
+  facts.record = json_of(R"({"decisions":[],"gate":{"time":"2026-01-01T00:01:00Z","why":"waits"}})");
+  EXPECT_EQ(to_string(explain_group(facts, kNow).part("startWaits")),
+            R"(["CompositePodGroup sevre, which does not exist","1 more pod: 1 of 2 exists"])");
+}
+
 TEST(Explanation, OfATreeListsTheGroupsAndPodsThatAreMissing) {
   TreeFacts facts;
   facts.root = "serve";

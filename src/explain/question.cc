@@ -60,7 +60,8 @@ class Inquiry {
       Json claim = TRY(object(api::Kind::ResourceClaim, name));
       if (!claim.is_null()) facts.claims.push_back(std::move(claim));
     }
-    if (!pod.bound() && is_gated(facts)) facts.missing = missing_objects(pod, facts.claims);
+    if (!pod.bound() && (has_gate(facts.record) || has_gate(facts.group_record)))
+      facts.missing = missing_objects(pod, facts.claims);
     if (facts.record.is_null() && !pod.bound()) facts.events = TRY(read_.objects(events_path(pod)));
     if (!facts.claims.empty() && pod.bound()) facts.node_health = node_health(pod.node_name);
     if (has_unhealthy_device(facts))
@@ -75,6 +76,7 @@ class Inquiry {
     facts.record = TRY(record(DecisionKind::Group, question_.name));
     facts.policies = policies();
     facts.members = TRY(pods_by_group())[question_.name];
+    if (has_gate(facts.record)) add_missing_parent(facts.group, facts.missing);
     return facts;
   }
 
@@ -88,24 +90,24 @@ class Inquiry {
     const Json composites = TRY(read_.objects(url_path(api::Kind::CompositePodGroup, question_.ns)));
     facts.policies = policies();
     PodsByGroup pods = TRY(pods_by_group());
+    if (has_gate(facts.record)) add_missing_parent(asked, facts.missing);
     facts.groups.push_back({std::move(asked), true, 0});
     add_groups(facts, question_.name, groups.items_at("items"), composites.items_at("items"), pods);
     return facts;
   }
 
  private:
-  static bool is_gated(const PodFacts& facts) {
-    return !facts.record.part("gate").is_null() || !facts.group_record.part("gate").is_null();
-  }
+  static bool has_gate(const Json& record) { return !record.part("gate").is_null(); }
 
   // What the pod names and nobody has made, as far as the asker may read it; `claims` are those that exist.
   std::vector<std::string> missing_objects(const api::Pod& pod, const std::vector<Json>& claims) const {
     std::vector<std::string> missing;
     const auto look_for = [&](api::Kind kind, const std::string& name) {
-      const Result<Json> found = object(kind, name);
+      Result<Json> found = object(kind, name);
       if (found && found->is_null()) missing.push_back(missing_text(kind, name));
+      return std::move(found).value_or(Json());
     };
-    if (!pod.group.empty()) look_for(api::Kind::PodGroup, pod.group);
+    if (!pod.group.empty()) add_missing_parent(look_for(api::Kind::PodGroup, pod.group), missing);
     for (const api::PodClaim& claim : pod.claims) {
       const std::string name = api::claim_object_name(pod, claim);
       const auto has_name = [&](const Json& one) { return one.part("metadata").string_at("name") == name; };
@@ -115,6 +117,21 @@ class Inquiry {
         missing.push_back(missing_text(api::Kind::ResourceClaim, name));
     }
     return missing;
+  }
+
+  static std::string parent_of(const Json& group) {
+    return std::string(group.part("spec").string_at("parentCompositePodGroupName"));
+  }
+
+  // The first group above this one that nobody has made, as far as the asker may read it.
+  void add_missing_parent(const Json& group, std::vector<std::string>& missing) const {
+    std::string parent = parent_of(group);
+    for (std::size_t level = 1; level < client::kTreeLevelsMax && !parent.empty(); ++level) {
+      const Result<Json> above = object(api::Kind::CompositePodGroup, parent);
+      if (!above) return;
+      if (above->is_null()) return missing.push_back(missing_text(api::Kind::CompositePodGroup, parent));
+      parent = parent_of(*above);
+    }
   }
 
   // "ResourceClaim wanted, which does not exist (nearest: wanted-2)".
@@ -158,7 +175,7 @@ class Inquiry {
     Json at = composite;
     std::string name = question_.name;
     for (std::size_t level = 1; level < client::kTreeLevelsMax; ++level) {
-      const std::string parent(at.part("spec").string_at("parentCompositePodGroupName"));
+      const std::string parent = parent_of(at);
       if (parent.empty()) break;
       name = parent;
       at = TRY(object(api::Kind::CompositePodGroup, name));
@@ -171,9 +188,7 @@ class Inquiry {
                          const JsonArray& composites, PodsByGroup& pods) {
     const std::size_t level = facts.groups.back().level + 1;
     if (level >= client::kTreeLevelsMax) return;
-    const auto is_child = [&](const Json& object) {
-      return object.part("spec").string_at("parentCompositePodGroupName") == parent;
-    };
+    const auto is_child = [&](const Json& object) { return parent_of(object) == parent; };
     for (const Json& object : composites) {
       if (!is_child(object)) continue;
       facts.groups.push_back({object, true, level});

@@ -30,9 +30,10 @@ struct Question {
 // naming the namespace of one with its name), and fails with the first page that cannot be read.
 //
 // Cost for a pod: one read each for the pod, its record, group, bind request, claims and node's device
-// health. Without a record its events are read too. For a pod that is not tried, its group and templates are
-// read, and a list of each kind of which one does not exist. Cost for a group: one list of the pods and one
-// of the bind requests of its namespace. A tree of groups adds the lists of both kinds of groups.
+// health. Without a record its events are read too. For a pod that is not tried, its group, the groups
+// above and templates are read, and a list of each kind of which one does not exist. Cost for a group: one
+// list of the pods and one of the bind requests of its namespace; if it is not tried, the groups above. A
+// tree of groups adds the lists of both kinds of groups.
 Result<Json> answer(const Question& question, const PageReaders& read, Time now);
 
 }  // namespace berth::explain

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "api/types/cluster.h"
 #include "api/types/pod.h"
@@ -13,6 +14,7 @@ namespace {
 
 class Waits {
  public:
+  explicit Waits(std::vector<std::string> missing) : texts_(std::move(missing)) {}
   // `whose`: " of PodGroup train" in a tree.
   void add_group(const Json& object, const std::vector<PodFacts>& members, const std::string& whose) {
     std::int64_t alive = 0;
@@ -62,13 +64,13 @@ std::int64_t children_of(const TreeFacts& facts, std::size_t at) {
 }  // namespace
 
 Json start_waits(const GroupFacts& facts) {
-  Waits waits;
+  Waits waits(facts.missing);
   waits.add_group(facts.group, facts.members, "");
   return waits.take();
 }
 
 Json start_waits(const TreeFacts& facts) {
-  Waits waits;
+  Waits waits(facts.missing);
   for (std::size_t i = 0; i < facts.groups.size(); ++i) {
     const TreeGroupFacts& one = facts.groups[i];
     const std::string name(one.object.part("metadata").string_at("name"));

@@ -11,7 +11,8 @@ namespace berth::explain {
 // Texts of one list; the last one then counts the others.
 inline constexpr std::size_t kStartWaitsMax = 16;
 
-// An array of texts: "1 more pod: 2 of 3 exist", "scheduling gate example.com/quota of pod train-1".
+// An array of texts: "CompositePodGroup serv, which does not exist (nearest: serve)", "1 more pod: 2 of 3
+// exist", "scheduling gate example.com/quota of pod train-1".
 Json start_waits(const GroupFacts& facts);
 Json start_waits(const TreeFacts& facts);
 

@@ -708,6 +708,14 @@ TEST(Plan, NamesTheNearestOfWhatDoesNotExist) {
 ---
 {apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: train, namespace: default},
  spec: {schedulingPolicy: {gang: {minCount: 1}}}}
+---
+{apiVersion: scheduling.k8s.io/v1alpha3, kind: CompositePodGroup, metadata: {name: serve, namespace: default},
+ spec: {workloadRef: {workloadName: serve, templateName: serve},
+        schedulingPolicy: {gang: {minGroupCount: 1}}}}
+---
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: prefill, namespace: default},
+ spec: {workloadRef: {workloadName: serve, templateName: prefill}, parentCompositePodGroupName: sevre,
+        schedulingPolicy: {gang: {minCount: 1}}}}
 )";
   struct Row {
     std::string spec;      // of pod a
@@ -721,6 +729,8 @@ TEST(Plan, NamesTheNearestOfWhatDoesNotExist) {
        "exist, "
        "nearest: one)"},
       {", schedulingGroup: {podGroupName: trian}", "trian", "PodGroup trian does not exist (nearest: train)"},
+      {", schedulingGroup: {podGroupName: prefill}", "prefill",
+       "CompositePodGroup sevre does not exist (nearest: serve)"},
   };
   for (const Row& row : rows) {
     const Plan plan = plan_of(documents_of(std::string(kCluster) + others + pod("a", row.spec)));

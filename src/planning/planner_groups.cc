@@ -85,6 +85,8 @@ void Planner::decide_tree(const Turn& turn) {
   auto gate = placement::tree_gate(tree);
   if (const auto fault = placement::fault_of(offline_.view(), offline_.owners(), tree); fault && !gate)
     gate = placement::gate_of(*fault);
+  if (gate && gate->kind == placement::GroupGate::Kind::NoParent)
+    gate->why = hint_about(api::Kind::CompositePodGroup, key.ns, gate->name);
   if (gate) {
     refuse(std::make_shared<placement::Refusal>(placement::gate_group(key, *std::move(gate))), root);
     return held();

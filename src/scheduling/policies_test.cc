@@ -24,7 +24,9 @@ class PolicyWorld {
   }
   void put_policy(const std::string& name, const std::string& kind, const std::string& target,
                   const std::string& more) {
-    const std::string api = kind == "PodGroup" ? "scheduling.k8s.io" : "jobset.x-k8s.io";
+    const std::string api = kind == "PodGroup" ? "scheduling.k8s.io"
+                            : kind == "Job"    ? "batch"
+                                               : "jobset.x-k8s.io";
     bench.put(api::Kind::PlacementPolicy, R"({"metadata":{"namespace":"default","name":")" + name +
                                               R"(","generation":)" + next_generation() +
                                               R"(},"spec":{"targetRef":{"group":")" + api + R"(","kind":")" +
@@ -158,6 +160,40 @@ TEST_F(Policies, SayWhereTheirGroupsAre) {
   const Json topology = bench.view.topologies.find("", "default")->status;
   EXPECT_EQ(topology.items_at("levels").front().int_at("domains"), 2);
   EXPECT_EQ(topology.int_at("nodes"), 3);
+}
+
+// Two racks for two groups are no miss of a wish for one rack.
+TEST_F(Policies, SayWhatEachOfSeveralGroupsReached) {
+  put_topology("default");
+  put_policy("near", "Job", "train", R"(,"preferred":["rack"])");
+  bench.others["jobs/train"] = R"({"metadata":{"name":"train","namespace":"default","uid":"j"}})";
+  const auto put = [&](const std::string& group, const char* first, const char* second) {
+    bench.put(api::Kind::PodGroup,
+              R"({"metadata":{"name":")" + group + R"(","namespace":"default","uid":")" + group +
+                  R"(","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"train","uid":"j"}]},)"
+                  R"("spec":{"schedulingPolicy":{"basic":{}}}})");
+    const auto in = [](const char* rack) {
+      return R"(,"nodeSelector":{"rack":")" + std::string(rack) + "\"}";
+    };
+    bench.put_pod({group + "-0", "1", group, in(first)});
+    bench.put_pod({group + "-1", "1", group, in(second)});
+  };
+  put("a", "r1", "r1");
+  put("b", "r2", "r2");
+  put("c", "r1", "r2");
+  settle();
+  EXPECT_EQ(status("near").string_at("reached"), "waits");
+  const auto reached = [&](const std::string& bound) {
+    for (const char* pod : {"-0", "-1"}) bench.bind(bound + pod);
+    settle();
+    return std::string(status("near").string_at("reached"));
+  };
+  EXPECT_EQ(reached("a"), "1 group in one rack, 2 wait");
+  EXPECT_EQ(reached("b"), "2 groups in one rack each, 1 waits");
+  EXPECT_EQ(reached("c"), "1 group anywhere, 2 in one rack each");
+  bench.erase(api::Kind::Pod, "c-1");
+  settle();
+  EXPECT_EQ(status("near").string_at("reached"), "one rack each");
 }
 
 void change_one(PolicyWorld& history, SeededRandom& random) {

@@ -83,7 +83,7 @@ function Domains({ of }: { of: Explanation }) {
   );
 }
 
-function Refused({ rows }: { rows: NonNullable<Waiting["refused"]> }) {
+function RefusedNodes({ rows }: { rows: NonNullable<Waiting["refused"]> }) {
   return (
     <Card title="Nodes refused">
       <table class="plain">
@@ -167,7 +167,7 @@ export function Answer({ found }: { found: Found }) {
       <Remedies found={found} />
       {nearestMiss && <Card title="Nearest miss"><p><strong>{nearestMiss.place}</strong>: {(nearestMiss.lacks ?? []).join("; ")}</p></Card>}
       {any(answer.domains) && <Domains of={answer} />}
-      {any(answer.refused) && <Refused rows={answer.refused!} />}
+      {any(answer.refused) && <RefusedNodes rows={answer.refused!} />}
       {any(answer.devices) && <Devices rows={answer.devices!} />}
       {(answer.steps?.length ?? 0) > 1 && <Steps rows={answer.steps!} />}
       {decision?.sentence && <Card title="In the words of Kubernetes"><p class="muted">{decision.sentence}</p></Card>}

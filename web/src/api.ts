@@ -6,6 +6,10 @@ const tokenKey = "berth-token";
 export class Refused extends Error {
   constructor(readonly status: number, message: string) { super(message); }
 }
+// The process had no time, or could not be reached.
+export function mayPass(error: unknown): boolean {
+  return !(error instanceof Refused) || error.status === 429 || error.status > 501;
+}
 export function problemText(error: unknown): string { return error instanceof Refused ? error.message : String(error); }
 
 // The code of a link, if the page was opened with one; the address then shows none.
@@ -37,7 +41,9 @@ async function get(path: string, signal?: AbortSignal): Promise<Response> {
 export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await get(path, signal)).json();
 }
-export async function getBytes(path: string): Promise<ArrayBuffer> { return (await get(path)).arrayBuffer(); }
+export async function getBytes(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+  return (await get(path, signal)).arrayBuffer();
+}
 
 // Calls `take` with every event until the stream ends. Not EventSource: that sends no token.
 export async function listen(take: (event: string, data: string) => void): Promise<void> {

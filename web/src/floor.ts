@@ -69,25 +69,24 @@ export class Floor {
     return { driver: "", name: "", source: "Node" };
   }
 
-  // Replaces everything; false when the frame is of another layout.
+  // Replaces everything; false when the frame is of another layout. A frame that ends early changes nothing.
   read(frame: ArrayBuffer): boolean {
     const reader = new FrameReader(new Uint8Array(frame));
     if (reader.text(4) !== "BFL1") throw new Error("this is no floor frame");
     if (reader.number() !== this.layout.version) return false;
-    this.version = reader.number();
+    const version = reader.number();
     if (reader.number() !== this.cells) return false;
+    const runs: Delta["runs"] = [], owners: Delta["owners"] = [];
     for (let cell = 0; cell < this.cells;) {
-      const count = reader.number(), state = reader.byte(), owner = reader.number();
-      this.state.fill(state, cell, cell + count);
-      this.owner.fill(owner, cell, cell + count);
+      const count = reader.number();
+      runs.push([cell, count, reader.byte(), reader.number()]);
       cell += count;
     }
+    for (let left = reader.number(); left > 0; --left)
+      owners.push([reader.number(), reader.byte(), reader.text(reader.number()), reader.text(reader.number())]);
+    this.version = version;
     this.owners.clear();
-    for (let left = reader.number(); left > 0; --left) {
-      const id = reader.number(), kind = ownerKinds[reader.byte()];
-      const namespace = reader.text(reader.number()), name = reader.text(reader.number());
-      this.owners.set(id, { kind, namespace, name });
-    }
+    this.put(runs, owners);
     return true;
   }
 
@@ -134,6 +133,7 @@ class FrameReader {
   }
   text(length: number): string {
     this.at += length;
+    if (this.at > this.bytes.length) throw new Error("the floor frame ends early");
     return new TextDecoder().decode(this.bytes.subarray(this.at - length, this.at));
   }
 }
@@ -176,6 +176,14 @@ export function sickDomains(floor: Floor): SickDomain[] {
   return all.filter((domain) => domain.path.length > 0 && domain.nodes.length > 0)
     .sort((a, b) => b.ill - a.ill || b.closed - a.closed || b.unknown - a.unknown);
 }
+
+// Since when the first of what is ill on these nodes is so; undefined: that is not known.
+export function sinceOf(nodes: string[], page: { nodes: Sick[]; devices: Sick[] } | null): string | undefined {
+  const here = new Set(nodes);
+  const times = [...(page?.nodes ?? []), ...(page?.devices ?? [])].filter((row) => here.has(row.node) && row.since).map((row) => row.since);
+  return times.length > 0 ? times.reduce((a, b) => (a < b ? a : b)) : undefined;
+}
+interface Sick { node: string; since: string }
 
 export function ownerText(owner: Owner | undefined): string {
   return owner ? `${owner.kind} ${owner.namespace}/${owner.name}` : "nobody";

@@ -4,7 +4,11 @@ import { type Delta, Floor, type Layout, type Owner } from "./floor.ts";
 import { type Plan, makePlan } from "./plan.ts";
 import type { Decision } from "./store.ts";
 
-export type Sample = [time: number, used: number, reserved: number, free: number, out: number, waiting: number];
+// The last three are absent where the process that recorded did not count them.
+export type Sample = [
+  time: number, used: number, reserved: number, free: number, out: number, waiting: number,
+  illDevices?: number, illNodes?: number, illDomains?: number,
+];
 export interface Overview {
   from: number; to: number; onDisk: boolean; bytes: number; bytesMax: number; gaps: [number, number][]; samples: Sample[];
 }
@@ -55,8 +59,35 @@ export function steps(samples: Sample[], value: (sample: Sample) => number, from
   return corners;
 }
 
+// "850 µs", "1.3 ms", "2.0 s"
+export function tookText(micros: number | null): string {
+  if (micros === null) return "–";
+  const round = Math.round(micros);
+  if (round < 1000) return `${round} µs`;
+  return round < 1e6 ? `${(round / 1000).toFixed(1)} ms` : `${(round / 1e6).toFixed(1)} s`;
+}
+
 const two = (value: number) => String(value).padStart(2, "0");
 export function timeText(ms: number): string {
   const at = new Date(ms);
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
+// What was ill from an instant on; null: nobody counted.
+export interface IllAt { ms: number; ill: [devices: number, nodes: number, domains: number] | null }
+
+// Where the numbers change, in the order of time.
+export function illOverTime(overview: Overview): IllAt[] {
+  const counted = overview.samples.map(([ms, , , , , , devices, nodes = 0, domains = 0]): IllAt =>
+    ({ ms, ill: devices === undefined ? null : [devices, nodes, domains] }));
+  const gaps = overview.gaps.map(([ms]): IllAt => ({ ms, ill: null }));
+  return [...counted, ...gaps].sort((a, b) => a.ms - b.ms)
+    .filter((row, i, all) => i === 0 || String(row.ill) !== String(all[i - 1].ill));
+}
+
+// The columns of a stepped chart, in seconds since 1970, until the overview ends. What is known ends where a gap begins.
+export function illColumns(rows: IllAt[], to: number): { time: number[]; columns: (number | null)[][] } {
+  const ends = rows.length > 0 && to > rows.at(-1)!.ms ? [{ ms: to, ill: rows.at(-1)!.ill }] : [];
+  const all = [...rows, ...ends].flatMap((row, i, some) => (i > 0 && !row.ill ? [{ ms: row.ms, ill: some[i - 1].ill }, row] : [row]));
+  return { time: all.map((row) => row.ms / 1000), columns: [0, 1, 2].map((at) => all.map((row) => row.ill?.[at] ?? null)) };
 }

@@ -1,17 +1,10 @@
-import uPlot from "uplot";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { sickDomains } from "./floor.ts";
-import { Bar, Card, Choice, Cut, Empty, Name, Rows, Sheet, ago, amount, clock, now, plural, span } from "./parts.tsx";
+import { useState } from "preact/hooks";
+import { Chart } from "./chart.tsx";
+import { tookText } from "./history.ts";
+import { Bar, Card, Choice, Cut, Empty, Name, Rows, Sheet, amount, clock, now, span } from "./parts.tsx";
 import { Moves } from "./moves.tsx";
 import { purposes, reservedFor } from "./reservations.ts";
-import { type HealthPage, type PacePage, type Reservation, floor, floorChanges, health, href, pace, reservations, room, showNodes } from "./store.ts";
-
-const illShownMax = 300, sickShownMax = 20;
-const marks: Record<string, string> = { Ill: "✕", Closed: "⁄", Unknown: "?", Healthy: "✓" };
-
-function Condition({ of }: { of: string }) {
-  return <span class={`state condition-${of}`}><span aria-hidden="true">{marks[of]}</span> {of}</span>;
-}
+import { type PacePage, type Reservation, pace, reservations, room, showNodes } from "./store.ts";
 
 function KeptRoom({ of }: { of: Reservation }) {
   const left = of.until ? (Date.parse(of.until) - now.value) / 1000 : 0;
@@ -74,128 +67,6 @@ export function RoomScreen() {
   );
 }
 
-function SickDomains() {
-  const now = floor.value;
-  const rows = useMemo(() => (now ? sickDomains(now) : []), [now, floorChanges.value]);
-  if (!now || rows.length === 0) return null;
-  return (
-    <Card title="Domains" note="with a device that is ill, closed or unknown, the worst first">
-      <table class="plain narrow">
-        <thead><tr><th>{now.layout.levels.map((level) => level.name).join(" / ")}</th><th class="number">Devices</th><th class="number">Ill</th><th class="number">Closed</th><th class="number">Unknown</th><th>Nodes</th></tr></thead>
-        <tbody>{rows.slice(0, sickShownMax).map((row) => (
-          <tr key={row.path.join("/")}><th scope="row">{row.path.join(" / ")}</th><td class="number">{amount(row.devices)}</td>
-            <td class="number">{amount(row.ill)}</td><td class="number">{amount(row.closed)}</td><td class="number">{amount(row.unknown)}</td>
-            <td><button type="button" class="link" onClick={() => showNodes(row.nodes, row.path.join("/"))}>{plural(row.nodes.length, "node")}</button></td></tr>))}</tbody>
-      </table>
-      <Cut shown={sickShownMax} total={rows.length} />
-    </Card>
-  );
-}
-
-type SickDevice = HealthPage["devices"][0];
-
-// Devices of a node that are ill for the same reason, with the same owner.
-function groupAlike(devices: SickDevice[]): SickDevice[][] {
-  const alike = new Map<string, SickDevice[]>();
-  for (const row of devices) {
-    const key = JSON.stringify({ ...row, device: "" });
-    const rows = alike.get(key);
-    if (rows) rows.push(row);
-    else alike.set(key, [row]);
-  }
-  return [...alike.values()];
-}
-
-function SickDevices({ page }: { page: HealthPage }) {
-  const alike = groupAlike(page.devices);
-  return (
-    <Card title="Devices" note={page.reportingNodes > 0 ? `that are worse than their node; drivers report through ${plural(page.reportingNodes, "node agent")}` : "that are worse than their node, by taints; no node agent reports"}>
-      {page.devices.length === 0 ? <Empty>Every device of a healthy node is healthy.</Empty> : (
-        <table class="plain">
-          <thead><tr><th>Device</th><th>Condition</th><th>Why</th><th class="number">Since</th><th>Owner</th></tr></thead>
-          <tbody>{alike.slice(0, illShownMax).map(([row, ...more]) => (
-            <tr key={row.node + row.driver + row.device}><th scope="row"><button type="button" class="link" onClick={() => showNodes([row.node], row.node)}>{row.node}/{row.device}</button>{more.length > 0 && <small class="whole">and {amount(more.length)} more</small>}</th>
-              <td><Condition of={row.condition} /></td>
-              <td>{row.reason}</td><td class="number whole">{ago(row.since) || "–"}</td><td class="whole">{row.owner ? `${row.owner.namespace}/${row.owner.name}` : "–"}</td></tr>))}</tbody>
-        </table>
-      )}
-      <Cut shown={illShownMax} total={alike.length} />
-    </Card>
-  );
-}
-
-export function HealthScreen() {
-  return (
-    <Sheet page={health.value} title="Health" note={(page) => page.total === 0 ? "nothing is ill" : `${amount(page.total)} ill, closed or unknown`}>{(page) => (
-      <>
-        <SickDomains />
-        <Card title="Nodes" note={page.nodes.length > 0 ? plural(page.nodes.length, "node") : undefined}>
-          {page.nodes.length === 0 ? <Empty>Every node is ready and open.</Empty> : (
-            <table class="plain">
-              <thead><tr><th>Node</th><th>Condition</th><th>Why</th><th class="number">Since</th><th class="number">Devices</th><th class="number">In use</th></tr></thead>
-              <tbody>{page.nodes.slice(0, illShownMax).map((row) => (
-                <tr key={row.node}><th scope="row"><button type="button" class="link" onClick={() => showNodes([row.node], row.node)}>{row.node}</button></th>
-                  <td><Condition of={row.condition} /></td>
-                  <td>{row.reason}</td><td class="number">{ago(row.since) || "–"}</td><td class="number">{amount(row.devices)}</td><td class="number">{amount(row.inUse)}</td></tr>))}</tbody>
-            </table>
-          )}
-          <Cut shown={illShownMax} total={page.nodes.length} />
-        </Card>
-        <SickDevices page={page} />
-        {page.moved.length > 0 && (
-          <Card title="Pods that had to leave" note="because of a node or a device">
-            <table class="plain">
-              <thead><tr><th>Time</th><th>Pod</th><th>Group</th><th>Left</th><th>Why</th></tr></thead>
-              <tbody>{page.moved.map((row, i) => (
-                <tr key={i}><td class="whole">{clock(row.time)}</td><th scope="row">{row.namespace}/{row.name}</th>
-                  <td>{row.group ? <a href={href("group", "PodGroup", row.namespace, row.group)}>{row.group}</a> : "–"}</td>
-                  <td>{row.node}</td><td>{row.message || row.reason}</td></tr>))}</tbody>
-            </table>
-          </Card>
-        )}
-        <Card title="Changes" note="since this process began to watch">
-          {page.changes.length === 0 ? <Empty>Nothing became ill or recovered.</Empty> : (
-            <ul class="changes">{page.changes.map((row, i) => <li key={i}><time>{clock(row.time)}</time> <Condition of={row.condition} /> {row.what}</li>)}</ul>
-          )}
-        </Card>
-      </>
-    )}</Sheet>
-  );
-}
-
-interface Series { label: string; values: number[]; colour: string; dash?: number[] }
-
-function Chart({ title, note, series }: { title: string; note?: string; series: Series[] }) {
-  const box = useRef<HTMLDivElement>(null);
-  const chart = useRef<uPlot | null>(null);
-  const time = pace.value!.time;
-  useEffect(() => {
-    const element = box.current!, style = getComputedStyle(element);
-    const size = parseFloat(style.fontSize), font = `${Math.round(size * 0.86)}px ${style.fontFamily}`;
-    const axis = { stroke: style.getPropertyValue("--muted"), font, grid: { stroke: style.getPropertyValue("--line"), width: 1 } };
-    const height = size * 10;
-    chart.current = new uPlot({
-      width: element.clientWidth, height, padding: [8, size * 2.5, 0, 0], legend: { show: false }, cursor: { y: false },
-      axes: [{ ...axis, size: size * 2.4, space: size * 7, values: (_, ticks) => ticks.map((tick) => clock(tick * 1000)) }, { ...axis, size: size * 3.2 }],
-      scales: { y: { range: (_, __, high) => [0, Math.max(high * 1.05, 1)] } },
-      series: [{}, ...series.map((row) => ({ label: row.label, stroke: style.getPropertyValue(row.colour), width: 2, dash: row.dash, points: { show: false } }))],
-    }, [time, ...series.map((row) => row.values)] as uPlot.AlignedData, element);
-    const resized = new ResizeObserver(() => chart.current?.setSize({ width: element.clientWidth, height }));
-    resized.observe(element);
-    return () => { resized.disconnect(); chart.current?.destroy(); };
-  }, []);
-  useEffect(() => { chart.current?.setData([time, ...series.map((row) => row.values)] as uPlot.AlignedData); }, [time]);
-  const latest = series.map((row) => `${row.label} ${row.values.at(-1) ?? 0}`).join(", ");
-  return (
-    <Card title={title} note={note}>
-      <ul class="legend" aria-label={`${title}, now`}>
-        {series.map((row) => <li key={row.label}><span class={`key line line${row.colour}${row.dash ? " dashed" : ""}`} />{row.label} <strong>{amount(row.values.at(-1) ?? 0)}</strong></li>)}
-      </ul>
-      <div ref={box} class="chart" role="img" aria-label={`${title}; now ${latest}; the table has the same data`} />
-    </Card>
-  );
-}
-
 // Requests that changed something, for each pod that got its node.
 function writesNote(page: PacePage): string {
   const sum = (values: number[]) => values.reduce((all, value) => all + value, 0);
@@ -208,8 +79,21 @@ function PaceTable({ page }: { page: PacePage }) {
   return (
     <Card title="A row a second" note="the latest first">
       <Rows items={rows} height={30} label="Pace by second"
-        head={<tr><th>Time</th><th class="number">Placed</th><th class="number">Refused</th><th class="number">Pods bound</th><th class="number">Writes</th><th class="number">Not accepted</th><th class="number">Pods that wait</th></tr>}
-        row={(i) => <tr key={page.time[i]}><th scope="row">{clock(page.time[i] * 1000)}</th><td class="number">{amount(page.placed[i])}</td><td class="number">{amount(page.refused[i])}</td><td class="number">{amount(page.bound[i])}</td><td class="number">{amount(page.written[i])}</td><td class="number">{amount(page.notWritten[i])}</td><td class="number">{amount(page.waiting[i])}</td></tr>} />
+        head={<tr><th>Time</th><th class="number">Placed</th><th class="number">Refused</th><th class="number">Pods bound</th><th class="number">Writes</th><th class="number">Not accepted</th><th class="number">Pods that wait</th><th class="number">Answered within, half</th><th class="number">99 %</th></tr>}
+        row={(i) => <tr key={page.time[i]}><th scope="row">{clock(page.time[i] * 1000)}</th><td class="number">{amount(page.placed[i])}</td><td class="number">{amount(page.refused[i])}</td><td class="number">{amount(page.bound[i])}</td><td class="number">{amount(page.written[i])}</td><td class="number">{amount(page.notWritten[i])}</td><td class="number">{amount(page.waiting[i])}</td><td class="number">{tookText(page.answerP50Micros[i])}</td><td class="number">{tookText(page.answerP99Micros[i])}</td></tr>} />
+    </Card>
+  );
+}
+
+// What the API server takes, by verb.
+function Answers({ page }: { page: PacePage }) {
+  return (
+    <Card title="Answers to writes" note="of all loops of this process, since it began">
+      <table class="plain narrow">
+        <thead><tr><th>Verb</th><th class="number">Writes</th><th class="number">Half within</th><th class="number">99 % within</th></tr></thead>
+        <tbody>{page.answers.map((row) => (
+          <tr key={row.verb}><th scope="row">{row.verb}</th><td class="number">{amount(row.count)}</td><td class="number">{tookText(row.p50Micros)}</td><td class="number">{tookText(row.p99Micros)}</td></tr>))}</tbody>
+      </table>
     </Card>
   );
 }
@@ -223,15 +107,19 @@ export function PaceScreen() {
           <Choice label="Show as" of={[[false, "Charts"], [true, "Table"]]} chosen={table} choose={setTable} />
           <span class="muted">the last ten minutes, by second</span>
         </div>
-        {table ? <PaceTable page={page} /> : (
+        {table ? <><PaceTable page={page} /><Answers page={page} /></> : (
           <>
             <div class="pair">
-              <Chart title="Decisions a second" series={[{ label: "placed", values: page.placed, colour: "--chart-1" }, { label: "refused", values: page.refused, colour: "--chart-2", dash: [6, 4] }]} />
-              <Chart title="Pods bound a second" series={[{ label: "bound", values: page.bound, colour: "--chart-1" }]} />
+              <Chart time={page.time} title="Decisions a second" series={[{ label: "placed", values: page.placed, colour: "--chart-1" }, { label: "refused", values: page.refused, colour: "--chart-2", dash: [6, 4] }]} />
+              <Chart time={page.time} title="Pods bound a second" series={[{ label: "bound", values: page.bound, colour: "--chart-1" }]} />
             </div>
             <div class="pair">
-              <Chart title="Writes a second" note={writesNote(page)} series={[{ label: "accepted", values: page.written, colour: "--chart-1" }, { label: "not accepted", values: page.notWritten, colour: "--chart-2", dash: [6, 4] }]} />
-              <Chart title="Pods that wait" series={[{ label: "waiting", values: page.waiting, colour: "--chart-3" }]} />
+              <Chart time={page.time} title="Writes a second" note={writesNote(page)} series={[{ label: "accepted", values: page.written, colour: "--chart-1" }, { label: "not accepted", values: page.notWritten, colour: "--chart-2", dash: [6, 4] }]} />
+              <Chart time={page.time} title="Pods that wait" series={[{ label: "waiting", values: page.waiting, colour: "--chart-3" }]} />
+            </div>
+            <div class="pair">
+              <Chart time={page.time} title="Time until the API server answers a write" joined text={tookText} series={[{ label: "half within", values: page.answerP50Micros, colour: "--chart-1" }, { label: "99 % within", values: page.answerP99Micros, colour: "--chart-2", dash: [6, 4] }]} />
+              <Answers page={page} />
             </div>
           </>
         )}

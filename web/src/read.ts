@@ -1,24 +1,48 @@
-// What a screen reads by itself: explanations and moves.
+// What a screen reads by itself: explanations, moves and the history.
 
 import { useEffect, useState } from "preact/hooks";
-import { getJson, problemText } from "./api.ts";
+import { getJson, mayPass, problemText } from "./api.ts";
+import type { Overview } from "./history.ts";
+import { Repeated } from "./repeat.ts";
 
 interface Last<T> { path: string; version: string; answer?: T; problem?: string }
 // `answer` is what was read last, also while it is read again.
 export interface Read<T> { answer?: T; problem?: string; reading: boolean }
 
-// What is at the path, read again with every new version. "": nothing.
+// What is at the path, read again with every new version, and after a failure that may pass. "": nothing.
 export function useRead<T>(path: string, version: string): Read<T> {
   const [last, setLast] = useState<Last<T>>();
   useEffect(() => {
     if (!path) return;
-    const stop = new AbortController();
-    getJson<T>(path, stop.signal).then((answer) => setLast({ path, version, answer }), (error: unknown) => {
-      if (stop.signal.aborted) return;
-      setLast((old) => ({ path, version, answer: old?.path === path ? old.answer : undefined, problem: problemText(error) }));
+    const reads = new Repeated<T>({
+      read: (stop) => getJson<T>(path, stop),
+      take: (answer) => setLast({ path, version, answer }),
+      failed(error) {
+        setLast((old) => ({ path, version, answer: old?.path === path ? old.answer : undefined, problem: problemText(error) }));
+        return mayPass(error);
+      },
     });
-    return () => stop.abort();
+    reads.ask();
+    return () => reads.stop();
   }, [path, version]);
   const here = last?.path === path ? last : undefined;
   return { answer: here?.answer, problem: here?.problem, reading: path !== "" && here?.version !== version };
+}
+
+const overviewPeriod = 5000; // ms
+
+// Since when there is history, and its curves.
+export function useOverview(): { overview: Overview | null; problem: string } {
+  const [overview, setOverview] = useState<Overview | null>(null);
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    const stop = new AbortController();
+    const read = () => getJson<Overview>("history", stop.signal).then(
+      (found) => { setOverview(found); setProblem(""); },
+      (error: unknown) => { if (!stop.signal.aborted) setProblem(problemText(error)); });
+    void read();
+    const timer = setInterval(read, overviewPeriod);
+    return () => { clearInterval(timer); stop.abort(); };
+  }, []);
+  return { overview, problem };
 }

@@ -4,6 +4,7 @@ import { batch, effect, signal } from "@preact/signals";
 import { Refused, getBytes, getJson, listen, signIn } from "./api.ts";
 import { type Delta, Floor, type Layout, type Owner } from "./floor.ts";
 import { type Plan, makePlan } from "./plan.ts";
+import { Repeated } from "./repeat.ts";
 
 export interface Waiting {
   kind: Owner["kind"];
@@ -66,6 +67,8 @@ export interface Decision {
 }
 export interface PacePage {
   time: number[]; placed: number[]; refused: number[]; bound: number[]; written: number[]; notWritten: number[]; waiting: number[];
+  answerP50Micros: (number | null)[]; answerP99Micros: (number | null)[];
+  answers: { verb: string; count: number; p50Micros: number | null; p99Micros: number | null }[];
   decisions: Decision[];
 }
 
@@ -101,56 +104,65 @@ export function showNodes(nodes: string[], text: string): void {
   go("floor");
 }
 
-const rereadDelay = 200; // ms
-
 // Of the frame that the map fills, about: width by height. The floor is laid out for it.
 const aspect = signal(frameAspect());
 function frameAspect(): number {
   return Math.round(Math.min(4, Math.max(0.5, (innerWidth - 34) / Math.max(200, innerHeight - 220))) * 10) / 10;
 }
 
-type Process = "same" | "any";
-let pending: Delta[] | null = null; // deltas that came while the floor was read; null: it is not being read
-let asked: Process | null = null; // for once more, while it was read
-interface LaidOut { next: Floor; where: Plan }
-let early: Promise<LaidOut> | null = null; // asked for before the stream of events is there
+const deltasKeptMax = 1000;
 
-// Of one process a layout's version says whether it is known; another process begins to count again.
-async function readLayout(process: Process): Promise<LaidOut> {
-  const layout = await getJson<Layout>("floor");
-  if (process === "same" && floor.value?.layout.version === layout.version && plan.value)
-    return { next: floor.value, where: plan.value };
+// A layout's version says whether it is known within one process. Another process, which says hello, begins to count again.
+let processes = 0; // that said hello
+let shownOf = 0; // the process of the floor that is shown
+let deltas: Delta[] | null = null; // that came while the floor was read; null: it is not being read
+interface LaidOut { next: Floor; where: Plan; shape: number }
+let early: { of: number; laidOut: Promise<LaidOut> } | null = null; // asked for before the stream of events is there
+
+async function readLayout(of: number, stop?: AbortSignal): Promise<LaidOut> {
+  const layout = await getJson<Layout>("floor", stop), shape = aspect.peek();
+  if (shownOf === of && floor.value?.layout.version === layout.version && plan.value)
+    return { next: floor.value, where: plan.value, shape };
   const next = new Floor(layout);
-  return { next, where: makePlan(next, aspect.peek()) };
+  return { next, where: makePlan(next, shape), shape };
+}
+function readEarly(): void {
+  early = { of: processes + 1, laidOut: readLayout(processes + 1) };
+  early.laidOut.catch(() => {}); // the stream has the same answer
 }
 
 // Cells are asked for once deltas arrive, so that none is missed; the layout is found while they are on their way.
-// One read is under way at a time. After a failure the next delta begins another one.
-async function readFloor(process: Process = "same"): Promise<void> {
-  if (pending) return void (asked = asked === "any" ? "any" : process);
-  const deltas: Delta[] = (pending = []);
-  try {
-    const laidOut = early ?? readLayout(process), cells = getBytes("floor/cells");
-    early = null;
-    cells.catch(() => {}); // it is awaited below
-    const { next, where } = await laidOut;
-    if (next.read(await cells) && deltas.every((delta) => next.apply(delta)))
-      batch(() => {
-        plan.value = where;
-        floor.value = next;
-        ++floorChanges.value;
-      });
-    else asked ??= process;
-  } finally { pending = null; }
-  const once = asked;
-  asked = null;
-  if (once) setTimeout(() => void again(() => readFloor(once)), rereadDelay);
-}
+const theFloor = new Repeated<LaidOut & { cells: ArrayBuffer }>({
+  async read(stop) {
+    const since: Delta[] = (deltas = []);
+    try {
+      const laidOut = early?.of === processes ? early.laidOut : readLayout(processes, stop), cells = getBytes("floor/cells", stop);
+      early = null;
+      cells.catch(() => {}); // it is awaited below
+      return { ...(await laidOut), cells: await cells };
+    } catch (error) {
+      if (deltas === since) deltas = null;
+      throw error;
+    }
+  },
+  take({ next, where, shape, cells }) {
+    const since = deltas ?? [];
+    deltas = null;
+    if (!next.read(cells) || !since.every((delta) => next.apply(delta))) return false;
+    shownOf = processes;
+    batch(() => {
+      plan.value = shape === aspect.peek() ? where : makePlan(next, aspect.peek());
+      floor.value = next;
+      ++floorChanges.value;
+    });
+  },
+  failed: mayRead,
+});
 
 function takeDelta(delta: Delta): void {
-  if (pending) return void pending.push(delta);
-  if (floor.value?.apply(delta)) ++floorChanges.value;
-  else void again(readFloor);
+  if (deltas) { if (deltas.length < deltasKeptMax) deltas.push(delta); } // a later one says that one is missing
+  else if (shownOf === processes && floor.value?.apply(delta)) ++floorChanges.value;
+  else if (!theFloor.waits) theFloor.ask();
 }
 
 const pages: Record<string, { value: unknown }> = { waiting, groups, room, reservations, health, pace };
@@ -158,24 +170,41 @@ const screenPages: Record<string, string[]> = {
   floor: ["waiting", "health", "reservations"], why: ["waiting"], group: ["groups", "waiting"], room: ["room", "reservations"], health: ["health"],
   pace: ["pace"],
 };
-async function readPages(names: string[]): Promise<void> {
-  await Promise.all(names.map(async (name) => { pages[name].value = await getJson(name); }));
-}
 const shown = () => screenPages[route.value.screen] ?? [];
+const lists = new Map(Object.keys(pages).map((name) => [name, new Repeated<unknown>({
+  read: (stop) => getJson(name, stop),
+  take(answer) { pages[name].value = answer; },
+  failed: mayRead,
+})]));
+function readShown(how: "ask" | "restart"): void {
+  const names = shown();
+  for (const [name, list] of lists) names.includes(name) ? list[how]() : list.stop();
+}
 
-// A page that is not there yet, or a stream that is about to end, is asked for again by its next event.
-async function again(read: () => Promise<void>): Promise<void> {
-  try { await read(); } catch (error) {
-    if (error instanceof Refused && error.status === 401) throw error;
-  }
+// False: who reads has no access any more, and is asked for it.
+function mayRead(error: unknown): boolean {
+  if (!(error instanceof Refused) || (error.status !== 401 && error.status !== 403)) return true;
+  refuse(error);
+  return false;
+}
+function refuse(error: Refused): void {
+  link.value = "refused";
+  refusal.value = error.message;
+}
+
+function greet(): void {
+  ++processes;
+  theFloor.restart();
+  readShown("restart");
 }
 
 function take(event: string, data: string): void {
-  if (event === "hello") void again(() => readFloor("any"));
-  if (event === "layout") void again(readFloor);
+  if (link.peek() === "refused") return;
+  if (event === "hello") greet();
+  if (event === "layout") theFloor.ask();
   if (event === "floor") takeDelta(JSON.parse(data));
-  if (event === "hello" || event === "pages") void again(() => readPages(shown()));
-  if (event === "tick" && route.value.screen === "pace") void again(() => readPages(["pace"]));
+  if (event === "pages") readShown("ask");
+  if (event === "tick" && route.value.screen === "pace") lists.get("pace")!.ask();
   link.value = "live";
 }
 
@@ -183,20 +212,16 @@ export async function run(): Promise<void> {
   addEventListener("hashchange", () => { route.value = parseRoute(); });
   addEventListener("resize", () => { aspect.value = frameAspect(); });
   effect(() => { const shape = aspect.value, now = floor.peek(); if (now) plan.value = makePlan(now, shape); });
-  effect(() => { const names = shown(); if (link.peek() === "live") void again(() => readPages(names)); });
+  effect(() => { if (route.value && link.peek() === "live") readShown("ask"); });
   for (let delay = 500;; delay = Math.min(delay * 2, 8000)) {
     try {
       await signIn();
-      early = readLayout("any");
-      early.catch(() => {}); // the stream has the same answer
+      readEarly();
       await listen((event, data) => { delay = 500; take(event, data); });
     } catch (error) {
-      if (error instanceof Refused && error.status < 500 && error.status !== 429) {
-        link.value = "refused";
-        refusal.value = error.message;
-        return;
-      }
+      if (error instanceof Refused && error.status < 500 && error.status !== 429) return refuse(error);
     }
+    if (link.value === "refused") return;
     link.value = "lost";
     await new Promise((done) => setTimeout(done, delay));
   }

@@ -1,51 +1,30 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { getJson, problemText } from "./api.ts";
+import { getJson, mayPass, problemText } from "./api.ts";
 import { FloorTable, Legend, OwnerLegend, modes, useOwnerColours } from "./floor_screen.tsx";
 import { type DeviceState, type Difference, type Moment, type Overview, type Shown, type Waited, show, steps, timeText } from "./history.ts";
 import { FloorMap } from "./map.tsx";
 import { Card, Choice, Empty, Name, amount, clock, plural } from "./parts.tsx";
 import type { Mode } from "./raster.ts";
+import { useOverview } from "./read.ts";
+import { Repeated } from "./repeat.ts";
 import type { Decision } from "./store.ts";
-
-const overviewPeriod = 5000; // ms
 
 // What is at the path; the latest path wins, and one request is under way at a time. "": nothing.
 // `more` is added to the path when it is asked for, and is no reason to ask again.
 function useLatest<T>(path: string, take: (answer: T) => void, more = () => ""): string {
   const [problem, setProblem] = useState("");
-  const wanted = useRef(""), busy = useRef(false), gone = useRef(false);
-  useEffect(() => { gone.current = false; return () => { gone.current = true; }; }, []);
+  const wanted = useRef("");
+  const [reads] = useState(() => new Repeated<T>({
+    read: (stop) => getJson<T>(wanted.current + more(), stop),
+    take(answer) { take(answer); setProblem(""); },
+    failed(error) { setProblem(problemText(error)); return mayPass(error); },
+  }, 0));
+  useEffect(() => () => reads.stop(), []);
   useEffect(() => {
     wanted.current = path;
-    if (busy.current || !path) return;
-    busy.current = true;
-    void (async () => {
-      for (let asked = ""; wanted.current && wanted.current !== asked && !gone.current;) {
-        asked = wanted.current;
-        try {
-          const answer = await getJson<T>(asked + more());
-          if (!gone.current) { take(answer); setProblem(""); }
-        } catch (error) { if (!gone.current) setProblem(problemText(error)); }
-      }
-      busy.current = false;
-    })();
+    path ? reads.ask() : reads.stop();
   }, [path]);
   return problem;
-}
-
-function useOverview(): { overview: Overview | null; problem: string } {
-  const [overview, setOverview] = useState<Overview | null>(null);
-  const [problem, setProblem] = useState("");
-  useEffect(() => {
-    const stop = new AbortController();
-    const read = () => getJson<Overview>("history", stop.signal).then(
-      (found) => { setOverview(found); setProblem(""); },
-      (error: unknown) => { if (!stop.signal.aborted) setProblem(problemText(error)); });
-    void read();
-    const timer = setInterval(read, overviewPeriod);
-    return () => { clearInterval(timer); stop.abort(); };
-  }, []);
-  return { overview, problem };
 }
 
 const w = 1000, h = 60;
@@ -180,7 +159,7 @@ export function TimeScreen() {
   return (
     <div class="screen">
       <h1>Time <span class="instant">{timeText(at)}{chosen === null && " · the latest"}</span> <span class="muted">{overview.onDisk ? "kept on disk" : "kept in memory"} since {timeText(overview.from)}</span></h1>
-      <ul class="legend curve-key" aria-label="Curves"><li><span class="key fill-used" />devices in use</li><li><span class="key key-waiting" />what waits</li>{shown && sums.map((name, i) => <li key={name}><strong>{amount(shown.moment.sums[i + 1])}</strong> {name}</li>)}{overview.gaps.length > 0 && <li><span class="key fill-quiet" />not recorded</li>}</ul>
+      <ul class="legend curve-key" aria-label="Curves"><li><span class="key fill-used" />devices in use</li><li><span class="key key-waiting" />what waits</li>{shown && sums.map((name, i) => <li key={name}><strong>{amount(shown.moment.sums[i + 1] ?? 0)}</strong> {name}</li>)}{overview.gaps.length > 0 && <li><span class="key fill-quiet" />not recorded</li>}</ul>
       <Curves overview={overview} at={at} mark={mark} />
       <input class="slider" type="range" min={overview.from} max={end} step={1} value={at} aria-label="Instant" aria-valuetext={timeText(at)}
         onInput={(event) => setChosen(Number(event.currentTarget.value))} />

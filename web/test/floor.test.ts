@@ -1,36 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { Condition, Floor, type Layout, Use, count, sickDomains } from "../src/floor.ts";
+import { Condition, Floor, Use, count, sickDomains, sinceOf } from "../src/floor.ts";
 import { cellAt, makePlan } from "../src/plan.ts";
 import { OwnerColours, ownerColours, ownerSlots } from "../src/owners.ts";
 import { Mark, type Mode, type Palette, drawCells, shade } from "../src/raster.ts";
 import { keptCells, roomsWith } from "../src/reservations.ts";
 import type { Reservation } from "../src/store.ts";
-
-function layout(racks = 2, nodes = 3, devices = 4): Layout {
-  const names = Array.from({ length: devices }, (_, i) => `gpu-${i}`);
-  const all = Array.from({ length: racks * nodes }, (_, i) => i);
-  return {
-    version: 7, topology: "default", levels: [{ name: "rack", label: "rack" }],
-    domains: Array.from({ length: racks }, (_, i) => [`r${i}`]), shapes: [[{ source: "Devices", driver: "d", names }]],
-    nodes: all.map((i) => `node-${i}`), nodeDomain: all.map((i) => Math.floor(i / nodes)), nodeShape: all.map(() => 0),
-    shared: [],
-  };
-}
-
-function number(value: number): number[] {
-  const bytes = [];
-  for (; value > 127; value = Math.floor(value / 128)) bytes.push((value & 127) | 128);
-  return [...bytes, value];
-}
-const text = (value: string) => [...number(value.length), ...new TextEncoder().encode(value)];
-function frame(version: number, cells: number, runs: number[][], owners: [number, number, string, string][], made = 7) {
-  const bytes = [
-    ...new TextEncoder().encode("BFL1"), ...number(made), ...number(version), ...number(cells),
-    ...runs.flatMap(([length, state, owner]) => [...number(length), state, ...number(owner)]), ...number(owners.length),
-    ...owners.flatMap(([id, kind, ns, name]) => [...number(id), kind, ...text(ns), ...text(name)]),
-  ];
-  return new Uint8Array(bytes).buffer;
-}
+import { frame, layout } from "./frames.ts";
 
 describe("floor", () => {
   test("reads a frame", () => {
@@ -55,6 +30,14 @@ describe("floor", () => {
       { path: ["r1"], nodes: ["node-4", "node-5"], devices: 12, ill: 1, closed: 0, unknown: 1 },
       { path: ["r0"], nodes: ["node-0"], devices: 12, ill: 0, closed: 1, unknown: 0 },
     ]);
+  });
+
+  test("a domain is ill since the first of its nodes and devices is", () => {
+    const page = { nodes: [{ node: "n1", since: "2027-01-15T08:00:00Z" }, { node: "n9", since: "2020-01-01T00:00:00Z" }],
+      devices: [{ node: "n2", since: "2027-01-15T07:59:00Z" }, { node: "n2", since: "" }] };
+    expect(sinceOf(["n1", "n2"], page)).toBe("2027-01-15T07:59:00Z");
+    expect(sinceOf(["n3"], page)).toBeUndefined();
+    expect(sinceOf(["n1"], null)).toBeUndefined();
   });
 
   test("refuses a frame of another layout or with its end missing", () => {

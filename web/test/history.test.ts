@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Use } from "../src/floor.ts";
-import { type Moment, type Sample, show, steps, timeText } from "../src/history.ts";
+import { type Moment, type Overview, type Sample, illColumns, illOverTime, show, steps, timeText, tookText } from "../src/history.ts";
 
 const layout = {
   version: 1, topology: "", levels: [], domains: [[]], shapes: [[{ source: "Devices" as const, driver: "d", names: ["gpu-0", "gpu-1"] }]],
@@ -38,6 +38,28 @@ test("a curve keeps each value until the next", () => {
   expect(steps([], (sample) => sample[1], 0, 0, 0)).toEqual([]);
 });
 
+test("durations have three digits at most, or say that there is none", () => {
+  expect([null, 0, 850, 1280, 999_949, 2_000_000].map(tookText)).toEqual(["–", "0 µs", "850 µs", "1.3 ms", "999.9 ms", "2.0 s"]);
+});
+
 test("times are texts in the order of time", () => {
   expect(timeText(1_800_000_000_000)).toMatch(/^2027-01-1\d \d\d:\d\d:\d\d$/);
+});
+
+describe("what was ill over time", () => {
+  const sample = (ms: number, used: number, ...ill: number[]) => [ms, used, 0, 0, 0, 0, ...ill] as Sample;
+  const overview = (samples: Sample[], gaps: [number, number][] = []) => ({ from: 0, to: 9000, onDisk: true, bytes: 0, bytesMax: 0, gaps, samples }) as Overview;
+
+  test("is the instants at which its numbers change", () => {
+    const rows = illOverTime(overview([sample(1000, 1, 0, 0, 0), sample(2000, 2, 0, 0, 0), sample(3000, 2, 8, 1, 1), sample(4000, 3, 8, 1, 1)]));
+    expect(rows).toEqual([{ ms: 1000, ill: [0, 0, 0] }, { ms: 3000, ill: [8, 1, 1] }]);
+    expect(illColumns(rows, 9000)).toEqual({ time: [1, 3, 9], columns: [[0, 8, 8], [0, 1, 1], [0, 1, 1]] });
+  });
+
+  test("is not known where nobody counted", () => {
+    const rows = illOverTime(overview([sample(1000, 1), sample(2000, 1, 2, 0, 1), sample(6000, 1, 2, 0, 1)], [[3000, 6000]]));
+    expect(rows).toEqual([{ ms: 1000, ill: null }, { ms: 2000, ill: [2, 0, 1] }, { ms: 3000, ill: null }, { ms: 6000, ill: [2, 0, 1] }]);
+    expect(illColumns(rows, 6000)).toMatchObject({ time: [1, 2, 3, 3, 6], columns: [[null, 2, 2, null, 2], {}, {}] });
+    expect(illColumns([], 9000)).toEqual({ time: [], columns: [[], [], []] });
+  });
 });

@@ -70,7 +70,7 @@ std::string words_of(const GroupGate& gate) {
       return "the gang wants " + std::to_string(gate.wanted) + " pods, and " + std::to_string(gate.alive) +
              (gate.alive == 1 ? " is there" : " are there");
     case GroupGate::Kind::NoParent:
-      return "CompositePodGroup " + gate.name + " does not exist";
+      return with_hint("CompositePodGroup " + gate.name + " does not exist", gate.why);
     case GroupGate::Kind::ParentCycle:
       return "CompositePodGroup " + gate.name + " is an ancestor of itself";
     case GroupGate::Kind::TreeTooDeep:

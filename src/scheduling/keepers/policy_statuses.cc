@@ -144,17 +144,31 @@ Json group_json(const GroupReport& report) {
   return json;
 }
 
-// "rack", or of several groups "3 rack, 1 anywhere, 2 waits".
+// "in one rack", "anywhere" or "wait", of so many groups.
+std::string reached_by_some(const std::string& level, std::size_t groups) {
+  if (level == kSomewhere) return level;
+  if (level == kWaits) return groups == 1 ? level : "wait";
+  return "in one " + level + (groups == 1 ? "" : " each");
+}
+
+// "rack"; of several groups "one rack each", or "1 group anywhere, 3 in one rack each, 2 wait".
 std::string reached_of(const std::vector<GroupReport>& reports) {
   std::map<std::string, std::size_t> counts;
   for (const GroupReport& report : reports)
     ++counts[report.waits()                  ? std::string(kWaits)
              : report.result.reached.empty() ? std::string(kSomewhere)
                                              : report.result.reached];
-  if (reports.size() == 1) return counts.begin()->first;
+  const std::string& first = counts.begin()->first;
+  if (counts.size() == 1)
+    return reports.size() == 1 || first == kSomewhere || first == kWaits ? first : "one " + first + " each";
   std::string text;
-  for (const auto& [level, count] : counts)
-    text.append(text.empty() ? "" : ", ").append(std::to_string(count)).append(" ").append(level);
+  for (const auto& [level, count] : counts) {
+    const char* const noun = !text.empty() ? " " : count == 1 ? " group " : " groups ";
+    text.append(text.empty() ? "" : ", ")
+        .append(std::to_string(count))
+        .append(noun)
+        .append(reached_by_some(level, count));
+  }
   return text;
 }
 
