@@ -1,7 +1,7 @@
 // Which nodes belong together: the tree of domains that node labels form.
 //
-// Owner: the scheduler, on its thread. Cost: lookups O(1); a node change O(levels + log of the leaf's nodes),
-// and a move of the ids (4 bytes each) that come after the node's in its leaf's list.
+// Owner: the scheduler, on its thread. Cost: lookups O(1), a node change O(levels + log of the leaf's nodes).
+// A change also moves the ids (4 bytes each) that come after the node's in its leaf's list.
 // Source: KEP-5732 (one key today: a tree of one level below the root).
 #pragma once
 
