@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A tour of every capability on a real control plane, each step checked. Exit status 0 when all came as told.
+"""A tour of every capability on a real control plane, each step checked. Exit status 0 if every step passed.
 
 Runs `berth up` with the demo cluster of examples/, talks to it with kubectl and prints what a person reads.
 """
