@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A tour of every capability on a real control plane, each step checked. Exit status 0 when all came as told.
+"""A tour of every capability on a real control plane, each step checked. Exit status 0 if every step passed.
 
 Runs `berth up` with the demo cluster of examples/, talks to it with kubectl and prints what a person reads.
 """
@@ -289,7 +289,7 @@ def policy(cluster):
     eventually("all four workers are evicted",
                lambda: all(cluster.pod(name).get("code") == 404 for name in workers))
     cluster.show("get", "devicehealthpolicies")
-    print("  their owner makes them anew")
+    print("  their owner makes them again")
     cluster.apply("gang.yaml")
     eventually("all four workers run", lambda: all(phase(cluster.pod(name)) == "Running" for name in workers))
     eventually("in the other rack", lambda: racks_of(cluster, workers) not in (before, {None}))
@@ -422,7 +422,7 @@ def main():
     finally:
         cluster.stop()
     shutil.rmtree(directory)
-    print("\n%sEverything came as told.%s" % (GREEN, PLAIN))
+    print("\n%sEvery step passed.%s" % (GREEN, PLAIN))
     return 0
 
 

@@ -3,10 +3,11 @@
 //
 // The step of a request is derived from the live objects and its status, so every step may run again after a
 // crash. Nothing blocks: a wait is a deadline plus the changes that end it. If a placement fails, the binder
-// records that in status (step RollingBack) and releases its resources; then the request is Failed. Failed is
-// terminal: the scheduler decides again, the binder does not retry. Memory between runs holds only what a
-// crash may lose: the class of a refused write, and a pending event. Cost of a run: O(claims of the pod), for
-// the leader of a gang O(claims of all members). Source: the Binder document; KEP-5007.
+// records that in status (step RollingBack) and releases its resources; then the request is Failed. Refused
+// writes are tried again before that, up to the request's backoffLimit; a Failed request never is: the
+// scheduler decides again. Memory between runs holds only what a crash may lose: the class of a refused
+// write, and a pending event. Cost of a run: O(claims of the pod), for the leader of a gang O(claims of all
+// members). Source: the Binder document; KEP-5007.
 #pragma once
 
 #include <map>

@@ -133,7 +133,7 @@ class Plugin {
   virtual ~Plugin() = default;
   virtual std::string_view name() const = 0;
   // Everything that the plugin refuses about the pod, at once; empty: nothing. Called when a pod is created
-  // or updated (admission.h). Also called in each run before pre_bind(), because annotations change and
+  // or updated (pod_admission.h). Also called in each run before pre_bind(), because annotations change and
   // admission may be off. Keep it cheap for pods that do not concern the plugin.
   virtual api::FieldErrors validate(const api::Pod&, const BinderOptions&) const { return {}; }
   // The document of a pod that is being created, with the plugin's changes; validate() sees the result. Pure,

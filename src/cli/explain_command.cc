@@ -144,8 +144,10 @@ void add_explain(CLI::App& app, Commands& commands, const placement::MakePlugins
                       "URL of a scheduler's status server, if the API server is not Berth's");
   explain->add_option("-f,--file", asked->files,
                       "objects to ask instead of a cluster: a file, a folder or -");
-  explain->add_option("--config", asked->config, "with -f: how to decide, as of berth up");
-  explain->add_option("--feature-gates", asked->feature_gates, "with -f: A=true,B=false");
+  explain->add_option("--config", asked->config,
+                      "with -f: a BerthConfiguration and a KubeSchedulerConfiguration, as for berth up");
+  explain->add_option("--feature-gates", asked->feature_gates,
+                      "with -f: A=true,B=false, with Kubernetes' gate names");
   explain->add_option("-o,--output", asked->output, "table, wide, json, yaml or name")
       ->check(CLI::IsMember({"table", "wide", "json", "yaml", "name"}));
   add_tool(explain, commands, [asked, make] { return run_explain(*asked, make); });

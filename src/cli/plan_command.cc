@@ -158,7 +158,7 @@ void add_plan(CLI::App& app, Commands& commands, const placement::MakePlugins& p
       ->check(CLI::IsMember({"none", "summary", "all"}));
   command->add_option("--now", plan->now, "RFC 3339; default: the newest timestamp of the input");
   command->add_option("--config", plan->config,
-                      "a BerthConfiguration and a KubeSchedulerConfiguration, as of berth up");
+                      "a BerthConfiguration and a KubeSchedulerConfiguration, as for berth up");
   std::vector<std::string> scorings;
   for (const dra::DeviceScoringName& row : dra::kDeviceScorings) scorings.emplace_back(row.name);
   command

@@ -220,16 +220,18 @@ void add_simulate(CLI::App& app, Commands& commands, const placement::MakePlugin
   command->add_option("--arrivals", simulate->arrivals, "pods that arrive: a Scenario without nodes");
   command->add_option("--openb-nodes", simulate->openb_nodes, "the node list of a public GPU trace");
   command->add_option("--openb-pods", simulate->openb_pods, "its pod list; both may be gzip");
-  command->add_option("--load", simulate->load, "of a trace: GPU demand as a part of all GPUs");
-  command->add_option("--seed", simulate->seed, "of generators, traces and the policy random");
+  command->add_option("--load", simulate->load,
+                      "GPU demand that is drawn from a trace, as a part of all GPUs");
+  command->add_option("--seed", simulate->seed,
+                      "seed of generators, of the draw from a trace, and of the policy random");
   command->add_option("--seeds", simulate->seeds, "runs with the seeds 1 to N");
   command->add_option("--policy", simulate->policy, "one or more, with commas: " + simulate::policy_names());
   command->add_flag("--policies", simulate->list_policies, "list the policies and end");
-  command->add_option("--threads", simulate->threads, "runs at a time; the results are the same");
+  command->add_option("--threads", simulate->threads, "runs at a time; the results do not depend on it");
   command->add_option("-o,--output", simulate->output, "table or json")
       ->check(CLI::IsMember({"table", "json"}));
   command->add_option("--config", simulate->config,
-                      "a BerthConfiguration and a KubeSchedulerConfiguration, as of berth up");
+                      "a BerthConfiguration and a KubeSchedulerConfiguration, as for berth up");
   command->add_option("--feature-gates", simulate->feature_gates,
                       "A=true,B=false, with Kubernetes' gate names");
   add_question_flags(*command, simulate->questions);

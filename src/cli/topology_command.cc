@@ -116,7 +116,8 @@ std::string table_text(const std::vector<FoundHierarchy>& hierarchies, const Fou
   if (!chosen.survey.valid())
     text += "\n" + chosen.source + ": " + printable_line(chosen.survey.message) + "\n";
   if (command.write) return text;
-  return text + "\nTopology " + command.name + " from " + chosen.source +
+  return text + "\nTopology " + command.name + " from " +
+         (command.levels.empty() ? chosen.source : "--level") +
          ": `-o yaml` prints it, `--write` creates or updates it.\n";
 }
 

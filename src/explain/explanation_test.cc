@@ -70,7 +70,7 @@ DECISION  Unschedulable
 NODES REFUSED
   PLUGIN             NODES   REASON                       EXAMPLES
   DynamicResources   5       cannot allocate all claims   n1, n2, n3 and 2 more
-  What is missing there:
+  Missing there:
     n1: gpu-0 is taken
 
 STEPS

@@ -123,7 +123,7 @@ void add_refused(Page& page, const JsonArray& refused, bool of_group) {
   for (const Json& row : refused)
     for (const Json& example : row.items_at("examples")) {
       if (text_at(example, "why").empty() || proofs == kExamplesShownMax) continue;
-      if (proofs++ == 0) page.line("  What is missing there:");
+      if (proofs++ == 0) page.line("  Missing there:");
       page.wrapped(text_at(example, "node") + ": " + text_at(example, "why"), 4);
     }
 }

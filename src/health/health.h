@@ -36,7 +36,7 @@ struct DeviceReport {
   DeviceName name;
   DeviceHealth health;
   std::int64_t timeout_s = 0;                 // the report is stale after it; 0 or less: the default
-  std::vector<std::int64_t> numa_nodes = {};  // told by device plugins alone
+  std::vector<std::int64_t> numa_nodes = {};  // reported by device plugins alone
 };
 
 // One message of a driver: complete by its contract, often partial in practice.

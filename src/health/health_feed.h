@@ -1,5 +1,5 @@
-// The newest health of every node that has plugins: receivers write it, the reconciler reads it. In return it
-// has the pods of the nodes whose devices are allocated here.
+// The newest health of every node that has plugins: node agents write it, the reconciler reads it. In the
+// other direction it has the pods of the nodes on which agents allocate devices.
 //
 // Thread-safe; holds its lock only for a look-up. Nodes without a plugin have no entry.
 #pragma once
@@ -23,9 +23,8 @@ enum class NodeRole {
   BesideKubelet,
   // No kubelet registers the node's DRA drivers and reports their health: the agent does both.
   RegistersDrivers,
-  // No kubelet at all: agents play it. They register device plugins too, allocate their devices to the pods
-  // of
-  // the feed, prepare claims, and serve pod resources; nodes come and go with the feed.
+  // No kubelet at all: agents act as one. They register device plugins too, allocate their devices to the
+  // pods of the feed, prepare claims, and serve pod resources; nodes come and go with the feed.
   OwnsNodes,
 };
 

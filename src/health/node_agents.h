@@ -22,7 +22,7 @@ struct NodeAgentsOptions {
   std::vector<std::string> nodes;
   HealthTiming timing = {};
   NodeRole role = NodeRole::BesideKubelet;
-  std::string kubelet_directory = "";  // beside a kubelet: its plugins are there, and nothing is written
+  std::string kubelet_directory = "";  // of the kubelet next to it: read, never written
   std::string boot_id = machine_boot_id();
 };
 

@@ -82,7 +82,8 @@ void check_one(Examination& exam, const Wanted& one) {
                 "find out whose it is; Berth cannot share the name");
   const Json& version = wanted.items_at("versions")[0];
   const Json* served = served_version(*found, version.string_at("name"));
-  if (!served) return tell("does not serve " + std::string(version.string_at("name")), "run `berth install`");
+  if (!served)
+    return tell("does not serve " + std::string(version.string_at("name")), std::string(kInstallAgain));
   if (!is_established(*found))
     return tell("is not established", "`kubectl describe` shows which condition is not met");
   std::vector<std::string> missing;
@@ -91,7 +92,7 @@ void check_one(Examination& exam, const Wanted& one) {
     missing.emplace_back("the status subresource");
   if (missing.empty()) return;
   tell("is older: it drops what this Berth writes (" + shortened(missing) + ")",
-       "run `berth install`, which brings it up to date");
+       std::string(kInstallAgain) + ", which brings it up to date");
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ void check_node_agents(Examination& exam) {
   if (writes_statuses(*daemon_set))
     exam.warns("DaemonSet " + exam.options.ns + "/" + name,
                "has " + std::string(kWritesStatuses) + ": a kubelet and this agent undo each other's writes",
-               "run `berth install --node-agent`");
+               "run `berth install --node-agent` with the other flags of the installation");
   const std::optional<JsonArray> reports = exam.list("/apis/scheduling.berth.dev/v1alpha1/nodedevicehealths");
   if (!reports) return;
   std::vector<std::string> silent;

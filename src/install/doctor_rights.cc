@@ -81,7 +81,7 @@ void check_account(Examination& exam, Account account, bool account_exists) {
     if (missing->empty()) continue;
     const std::string what =
         "may not " + *missing + " " + title_of(right) + " (" + std::string(right.reason) + ")";
-    const std::string advice = "run `berth install`, which grants it";
+    const std::string advice = std::string(kInstallAgain) + ", which grants it";
     if (account == Account::Scheduler)
       exam.blocks(reviewer.whose(), what, advice);
     else

@@ -139,7 +139,8 @@ TEST_F(Doctor, TheDefinitionIsMissingForeignOrOlder) {
   properties["status"]["properties"]["claims"]["items"]["properties"].as_object().erase("reserved");
   server_.answer("GET", kCrdPath, 200, other);
   expect_line(Severity::Blocks,
-              "is older: it drops what this Berth writes (spec.epoch, status.claims.reserved)");
+              "is older: it drops what this Berth writes (spec.epoch, status.claims.reserved) — run `berth "
+              "install` with the flags of the installation, which brings it up to date");
 
   version["schema"]["openAPIV3Schema"]["x-kubernetes-preserve-unknown-fields"] = true;
   server_.answer("GET", kCrdPath, 200, other);

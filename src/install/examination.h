@@ -8,6 +8,9 @@
 
 namespace berth::install {
 
+// An omitted flag gets its default again, the image too.
+inline constexpr std::string_view kInstallAgain = "run `berth install` with the flags of the installation";
+
 struct Examination {
   const DoctorOptions& options;
   const ServerCall& call;

@@ -30,7 +30,7 @@ struct Document {
   Json object;
   // Why the API server would refuse it: of a pod the decision is Error, of a workload no pods are made.
   std::string trouble = {};
-  // Of a workload: pods that its controller has too many are gone. Of others they stay.
+  // Of a workload whose number of pods was changed: pods beyond the number are gone. Otherwise they stay.
   bool scaled = false;
 };
 
@@ -104,7 +104,7 @@ struct Decision {
   std::string name;
   ResultKind result = ResultKind::Unschedulable;
   std::string reason;
-  std::string told;                                           // of a decision without a refusal
+  std::string told;                                           // the message of a decision without a refusal
   placement::RefusalPtr refusal = nullptr;                    // null: placed, or not tried
   std::vector<std::pair<std::string, std::string>> topology;  // key and value
   std::int64_t score = 0;
@@ -113,7 +113,7 @@ struct Decision {
   std::vector<PlannedVictim> victims;  // of a Preempting one; empty: it waits for pods that end anyway
   std::vector<NodeVerdict> verdicts;
 
-  std::string sentence() const;     // Kubernetes' own; without a refusal what is told
+  std::string sentence() const;     // Kubernetes' own; without a refusal `told`
   std::string explanation() const;  // Berth's; empty: there is none
   std::string message() const;      // the sentence first, then the explanation
   std::optional<Proof> certificate() const;

@@ -40,7 +40,7 @@ struct GroupRoom {
   std::string name;
   bool composite = false;
   std::int64_t needed = 0;  // members; of a composite one groups
-  std::int64_t fit = 0;     // of them, beside the others
+  std::int64_t fit = 0;     // of them, together with the other groups
   std::string domain;       // where; empty: anywhere, or nowhere
   bool has_minimum() const { return fit >= needed; }
 };
@@ -49,7 +49,7 @@ struct Remedies {
   placement::RefusalPtr refusal;              // null: it fits, or it is not to be decided
   std::optional<placement::GateReason> gate;  // why it is not tried
   std::string trouble;                        // why an API server would refuse the pod
-  std::string node;                           // that takes the pod as it is
+  std::string node;                           // takes the pod without any change; empty: none does
   std::vector<placement::Remedy> found;
   std::optional<placement::NearestMiss> nearest;
   std::vector<placement::RemedyKind> tried;  // in order, each once

@@ -21,8 +21,8 @@ struct Arrival {
   Duration at;
   // How long each of its pods runs; none: for ever.
   std::optional<Duration> runs = {};
-  // Arrivals of pods that differ in name alone have the same text; empty: like no other. Of
-  // those that wait whole and fit nowhere, only the first is tried within one instant.
+  // Equal for arrivals whose pods differ in name alone; empty: like no other. Of those that wait and have no
+  // placed pod, only the first is tried within one instant.
   std::string alike = {};
   std::vector<planning::Document> objects;  // pods, their groups and claims
 };
@@ -60,8 +60,8 @@ struct PodShape {
   std::int64_t gpus = 0;
   std::int64_t hundredths = 100;
   std::int64_t priority = 0;
-  std::string label = {};                // of nodes, which has to have
-  std::vector<std::string> values = {};  // one of these; empty: any node
+  std::string label = {};                // of a node that takes the pod
+  std::vector<std::string> values = {};  // the label has one of these; empty: any node
   // Equal for equal shapes.
   std::string text() const;
 };

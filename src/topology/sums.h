@@ -1,5 +1,5 @@
 // Amounts per node, summed up the domain tree as nodes change: how many pods of one signature fit into a
-// domain, how much of it is in use.
+// domain, or how much cpu is in use there.
 //
 // Owner: the scheduler. Cost: O(levels) for one changed node, read from the cluster's change log on demand; a
 // domain's nodes are never walked.

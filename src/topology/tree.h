@@ -1,7 +1,7 @@
 // Which nodes belong together: the tree of domains that node labels form.
 //
-// Owner: the scheduler, on its thread. Cost: one node change O(levels + log of the leaf's nodes) and a
-// move of 4 bytes for every node of the leaf behind it, lookups O(1).
+// Owner: the scheduler, on its thread. Cost: lookups O(1), a node change O(levels + log of the leaf's nodes).
+// A change also moves the ids (4 bytes each) that come after the node's in its leaf's list.
 // Source: KEP-5732 (one key today: a tree of one level below the root).
 #pragma once
 
@@ -19,7 +19,8 @@ namespace berth::topology {
 using DomainId = DenseId<struct DomainTag>;
 using model::NodeId;
 
-// Levels below the root: block, rack, host and the like, and above them those of groups with other keys.
+// Levels below the root: block, rack, host and the like. In a tree of groups, also the other topology keys of
+// the groups above.
 inline constexpr std::size_t kLevelsMax = 10;
 
 struct Domain {

@@ -48,7 +48,7 @@ inline bool is_enabled(const WorkloadRow& row, std::span<const std::string> name
 
 // At most so many pods are created, and deleted, in one run of an owner's key; the next run continues.
 inline constexpr std::size_t kPodsPerRunMax = 500;
-// The first of them, while nothing says that they are accepted: each run may make as many again as stand.
+// The first of them, while nothing says that they are accepted: each run may make as many again as exist.
 inline constexpr std::size_t kFirstPodsMax = 16;
 // Events of one run; the engine's own bound for an object is the same.
 inline constexpr std::size_t kEventsPerRunMax = 25;

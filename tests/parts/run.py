@@ -712,6 +712,9 @@ def labels_of_nodes_become_a_topology(berth):
         assert written(cluster, *given, "--name", "net").endswith("/net created")
         levels = cluster.call("GET", topology + "default")["spec"]["levels"]
         assert [level["name"] for level in levels] == ["zone", "rack"], levels
+        shown = subprocess.run([str(berth), "topology", "--kubeconfig", cluster.kubeconfig, *given],
+                               capture_output=True, text=True, timeout=60).stdout
+        assert "Topology default from --level: `-o yaml` prints it" in shown, shown
 
 
 CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed_by_another,
