@@ -489,7 +489,37 @@ class ReplacingInTrees : public testing::Test, protected FailingWorld {
               R"({"group":"scheduling.k8s.io","kind":"PodGroup","name":"a"},)"
               R"("replaceFailedNodes":"WithinDomain"}})");
   }
+  // The failed node has a name before that of the spare.
+  void expect_that_a_successor_avoids_the_failed_node() {
+    const std::string tolerates =
+        R"(,"tolerations":[{"key":"broken","operator":"Exists","tolerationSeconds":3600}])";
+    put_rack("r2", 1);
+    pass();
+    change_node("r1-1", "", kEvicting);
+    pass();
+    EXPECT_EQ(evicted(), std::set<std::string>{"evict a-1"});
+    end_deleted();
+    put_member(2, tolerates);
+    pass();
+    EXPECT_EQ(bench.node_of("a-2"), "r2-0");
+    run(2);
+    pass();
+    EXPECT_EQ(evicted(), std::set<std::string>{"evict a-1"});
+    put_member(3, tolerates);
+    pass();
+    EXPECT_EQ(bench.node_of("a-3"), "") << "a late member has no room there either";
+  }
 };
+
+TEST_F(ReplacingInTrees, SuccessorsAvoidTheFailedNodesOfTheirOwnPolicy) {
+  put_wide_policy();
+  expect_that_a_successor_avoids_the_failed_node();
+}
+
+TEST_F(ReplacingInTrees, SuccessorsAvoidTheFailedNodesOfThePolicyOfTheTree) {
+  put_policy_of_tree(R"("preferred":["block"])");
+  expect_that_a_successor_avoids_the_failed_node();
+}
 
 TEST_F(ReplacingInTrees, AMemberMovesInsideTheBlockOfTheTree) {
   put_wide_policy();

@@ -83,22 +83,31 @@ std::string domain_text(const GroupWish& wish, const model::Cluster& cluster, No
 }  // namespace
 
 // From other nodes the filter of taints keeps the pod away.
-void avoid_failing_nodes(const model::Cluster& cluster, GroupInput& input) {
+void avoid_failing_nodes(const model::Cluster& cluster, std::span<GroupInput* const> groups) {
+  const auto waits = [](const GroupInput* input) { return !input->waiting.empty(); };
+  if (std::ranges::none_of(groups, waits)) return;
   const std::vector<NodeId> failing = failing_nodes(cluster);
   if (failing.empty()) return;
   std::map<std::pair<AvoidedNodes, std::vector<NodeId>>, AvoidedNodes> known;
-  for (const api::Pod* pod : input.waiting) {
+  const auto avoid = [&](GroupInput& input, const api::Pod& pod) {
     std::vector<NodeId> tolerated;
     for (const NodeId node : failing)
       if (const api::Node& live = *cluster.node(node).live;
-          is_failing_for(live, *pod) && plugins::tolerates_taints(*pod, live))
+          is_failing_for(live, pod) && plugins::tolerates_taints(pod, live))
         tolerated.push_back(node);
-    if (tolerated.empty()) continue;
-    AvoidedNodes& avoided = input.avoid[pod->meta.uid];
+    if (tolerated.empty()) return;
+    AvoidedNodes& avoided = input.avoid[pod.meta.uid];
     const auto [at, is_new] = known.try_emplace({avoided, tolerated});
     if (is_new) at->second = avoided.with(AvoidedNodes(std::move(tolerated)));
     avoided = at->second;
-  }
+  };
+  for (GroupInput* const input : groups)
+    for (const api::Pod* pod : input->waiting) avoid(*input, *pod);
+}
+
+void avoid_failing_nodes(const model::Cluster& cluster, GroupInput& input) {
+  GroupInput* const alone[] = {&input};
+  avoid_failing_nodes(cluster, alone);
 }
 
 ReplacementAnswer find_replacement(GroupCycle& groups, const ReplacementQuestion& question,

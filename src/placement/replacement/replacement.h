@@ -49,6 +49,7 @@ ReplacementAnswer find_replacement(GroupCycle& groups, const ReplacementQuestion
 // Waiting members avoid nodes that they would have to leave again. Cost: O(nodes), and O(failing nodes) a
 // member.
 void avoid_failing_nodes(const model::Cluster& cluster, GroupInput& input);
+void avoid_failing_nodes(const model::Cluster& cluster, std::span<GroupInput* const> groups);
 // The wish for late members of a group that has spread beyond its required level: what they still share.
 GroupWishPtr wish_of_late_members(const model::Cluster& cluster, const GroupInput& input);
 // `now`, the wish of late members, one level wider; null: there is none, or the policy does not ask for it.
