@@ -99,7 +99,7 @@ std::optional<TreeInput> Scheduler::input_of_tree(const SchedulingContext& conte
 
 client::Effects Scheduler::decide_tree(const SchedulingContext& given, QueuedEntity entry, Time now) {
   const std::optional<TreeInput> found = input_of_tree(given, entry.key, now);
-  if (!found) return reconsider_policies(given.view, entry.key, now);
+  if (!found || EntryGate::is_unsettled(*found)) return gate_again(given.view, entry.key, now);
   const TreeInput& input = *found;
   const std::vector<const api::Pod*> waiting = waiting_members(input);
   if (waiting.empty()) return {};
