@@ -276,6 +276,24 @@ TEST_F(Replacing, ABudgetHoldsAndTheRoomIsKept) {
   EXPECT_EQ(evicted(), std::set<std::string>{"evict a-0"});
 }
 
+TEST_F(Replacing, RoomThatABudgetKeepsEmptyIsForOthersBeforeItIsSearchedAgain) {
+  put_policy();
+  put_rack("r1", 4);
+  run_gang(3);
+  refusal = client::kBudgetRefuses;
+  change_node(place(0), "", kEvicting);
+  pass();
+  ASSERT_EQ(kept_on(), std::set<std::string>{"r1-3"});
+  bench.put_pod({"rival", "3", "", R"(,"nodeSelector":{"rack":"r1"})"});
+  pass(kReplacementMax - Duration::seconds(10));
+  EXPECT_EQ(bench.node_of("rival"), "");
+  pass(Duration::seconds(12));
+  EXPECT_EQ(bench.node_of("rival"), "r1-3");
+  EXPECT_EQ(reason(), "BudgetRefuses");
+  pass(kSpareSearchEvery);
+  EXPECT_EQ(reason(), "NoSpareRoom");
+}
+
 // The nodes of the other members and the failed one have names before that of the spare.
 TEST_F(Replacing, ASuccessorThatToleratesTheTaintForATimeGoesElsewhere) {
   const std::string tolerates =
@@ -426,6 +444,26 @@ TEST_F(Replacing, AMemberThatStaysKeepsItsRoom) {
   pass();
   EXPECT_TRUE(evicted().empty());
   EXPECT_EQ(reason(), "NoSpareRoom");
+}
+
+// Only one of them would fit in the other rack, and the group would be torn.
+TEST_F(Replacing, AMemberThatStaysHoldsItsGroupInItsDomain) {
+  put_policy();
+  put_rack("r1", 2);
+  put_rack("r2", 1);
+  run_gang(2, "", 1);
+  ASSERT_EQ(place(0).substr(0, 2), "r1");
+  ASSERT_EQ(place(1).substr(0, 2), "r1");
+  change_node("r1-0", "", kEvicting);
+  change_node("r1-1", "", kEvicting);
+  pass();
+  EXPECT_TRUE(evicted().empty());
+  EXPECT_TRUE(kept_on().empty());
+  EXPECT_EQ(reason(), "NoSpareRoom");
+  bench.put_node({"r1-spare", "4", "8Gi", "110", {{"block", "b1"}, {"rack", "r1"}}});
+  pass(kSpareSearchEvery + Duration::seconds(1));
+  EXPECT_EQ(evicted().size(), 1u);
+  EXPECT_EQ(kept_on(), std::set<std::string>{"r1-spare"});
 }
 
 // The search for room comes before the decision about the member that waits.

@@ -181,9 +181,13 @@ void Scheduler::look_at_places(const SchedulingContext& context, const GroupKey&
   const std::vector<const api::Pod*> bound = bound_members(context.view, key);
   const LostPlaces lost = placement::lost_places(context.view, bound, context.now);
   if (lost.next) loop_.replacements.want_look(key, *lost.next);
+  const Replacement* under_way = loop_.replacements.find(key);
+  const bool in_vain = under_way && context.now >= under_way->until;
   const bool goes_on = follow_replacement(context, input, lost);
   if (!goes_on) end_replacement(context.view, key, context.now);
   const std::vector<LostPlace> needing = needing_room(input, lost.lost, loop_.replacements.find(key));
+  // Until then others may take the room that was empty in vain.
+  if (in_vain && !needing.empty()) return loop_.replacements.want_look(key, context.now + kSpareSearchEvery);
   if (!needing.empty()) return find_spare(context, input, needing);
   if (!goes_on) report_replacement(loop_, context, key, std::nullopt);
 }

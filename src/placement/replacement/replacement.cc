@@ -87,24 +87,19 @@ class ReplacementSearch {
         question_(question),
         cluster_(question.context.cluster),
         transaction_(transaction),
-        whole_(scope == ReplacementScope::Group),
+        scope_(scope),
         leaving_(question.lost.begin(), question.lost.end()) {
-    if (whole_ || has(KnownDefect::WholeGroupReplaced))
+    if (whole() || has(KnownDefect::WholeGroupReplaced))
       for (const api::Pod* pod : question.input.placed)
         if (pod->bound() && std::ranges::find(leaving_, pod) == leaving_.end()) leaving_.push_back(pod);
-    std::set<const api::Pod*> gone(leaving_.begin(), leaving_.end());
-    gone.insert(question.leaving.begin(), question.leaving.end());
-    rest_ = without(question.input, gone);
-    rest_.scheduled += static_cast<std::int32_t>(question.rooms_kept);
     // So many of those that wait have rooms.
-    const std::size_t with_room = std::min(rest_.waiting.size(), question.rooms_kept);
-    waiting_.assign(rest_.waiting.begin() + static_cast<std::ptrdiff_t>(with_room), rest_.waiting.end());
-    rest_.waiting = waiting_;
-    rest_.waiting.insert(rest_.waiting.end(), leaving_.begin(), leaving_.end());
-    std::ranges::sort(rest_.waiting, before_in_queue);
-    avoid_failing_nodes(cluster_, rest_);
-    has_domain_ = keep_domain(scope);
-    if (whole_) rest_.scheduled = question.input.group->minimum() - static_cast<int>(leaving_.size());
+    const Pods& all_waiting = question.input.waiting;
+    const std::size_t with_room = std::min(all_waiting.size(), question.rooms_kept);
+    waiting_.assign(all_waiting.begin() + static_cast<std::ptrdiff_t>(with_room), all_waiting.end());
+    Pods waiting = waiting_;
+    waiting.insert(waiting.end(), leaving_.begin(), leaving_.end());
+    has_domain_ = set_rest(leaving_, std::move(waiting));
+    if (whole()) rest_.scheduled = question.input.group->minimum() - static_cast<int>(leaving_.size());
   }
 
   ReplacementAnswer run() {
@@ -112,8 +107,8 @@ class ReplacementSearch {
     const auto before = transaction_.savepoint();
     ReplacementAnswer answer = place(leaving_);
     const bool some_stay = answer.plan && answer.plan->rooms.size() < leaving_.size();
-    if (whole_ && some_stay) return {};
-    if (all_placed_ || whole_) return answer;
+    if (whole() && some_stay) return {};
+    if (all_placed_ || whole()) return answer;
     if (!waiting_.empty()) {
       place_waiting();
       answer = place_those_that_fit(leaving_);
@@ -131,14 +126,34 @@ class ReplacementSearch {
     return pods;
   }
 
+  bool whole() const { return scope_ == ReplacementScope::Group; }
+
+  // `rest_` without these; all others stay, and hold it in their domain. False: they share none.
+  bool set_rest(const Pods& leaving, Pods waiting) {
+    std::set<const api::Pod*> gone(leaving.begin(), leaving.end());
+    gone.insert(question_.leaving.begin(), question_.leaving.end());
+    rest_ = without(question_.input, gone);
+    rest_.scheduled += static_cast<std::int32_t>(question_.rooms_kept);
+    for (const auto& [pod, node] : placed_late_) {
+      rest_.placed.push_back(pod);
+      rest_.occupied.push_back(node);
+      rest_.recorded.emplace_back();
+      ++rest_.scheduled;
+    }
+    rest_.waiting = std::move(waiting);
+    std::ranges::sort(rest_.waiting, before_in_queue);
+    avoid_failing_nodes(cluster_, rest_);
+    return keep_domain();
+  }
+
   // False: there is no such domain.
-  bool keep_domain(ReplacementScope scope) {
+  bool keep_domain() {
     const std::vector<WishMember> staying = placed_members(cluster_, rest_, {});
-    if (whole_ || staying.empty()) return true;
+    if (whole() || staying.empty()) return true;
     const std::optional<std::size_t> kept = reached_level(*rest_.wish, staying);
-    if (scope == ReplacementScope::Wider && !kept) return false;
-    rest_.wish = scope == ReplacementScope::Domain ? with_required(*rest_.wish, kept, std::nullopt)
-                                                   : with_required(*rest_.wish, broader(kept), kept);
+    if (scope_ == ReplacementScope::Wider && !kept) return false;
+    rest_.wish = scope_ == ReplacementScope::Domain ? with_required(*rest_.wish, kept, std::nullopt)
+                                                    : with_required(*rest_.wish, broader(kept), kept);
     return true;
   }
 
@@ -181,20 +196,15 @@ class ReplacementSearch {
     const auto before = transaction_.savepoint();
     const GroupOutcome outcome = groups_.run(question_.context, late, transaction_);
     if (outcome.kind != GroupOutcome::Kind::Placed) return transaction_.roll_back_to(before);
-    for (std::size_t i = 0; i < late.waiting.size(); ++i) {
-      if (!outcome.members[i].node.valid()) continue;
-      rest_.placed.push_back(late.waiting[i]);
-      rest_.occupied.push_back(outcome.members[i].node);
-      rest_.recorded.emplace_back();
-      ++rest_.scheduled;
-    }
+    for (std::size_t i = 0; i < late.waiting.size(); ++i)
+      if (outcome.members[i].node.valid())
+        placed_late_.emplace_back(late.waiting[i], outcome.members[i].node);
   }
 
   // Members without room stay, and keep what they have.
   ReplacementAnswer place_those_that_fit(Pods leaving) {
     for (std::size_t i = 0; i < kReplacementTriesMax; ++i) {
-      rest_.waiting = leaving;
-      std::ranges::sort(rest_.waiting, before_in_queue);
+      if (!set_rest(leaving, leaving)) return {};
       ReplacementAnswer answer = place(leaving);
       if (!answer.plan || answer.plan->rooms.size() == leaving.size()) return answer;
       leaving = pods_of(*answer.plan);
@@ -206,9 +216,10 @@ class ReplacementSearch {
   const ReplacementQuestion& question_;
   const model::Cluster& cluster_;
   model::Ledger::Transaction& transaction_;
-  const bool whole_;
+  const ReplacementScope scope_;
   Pods leaving_;
-  Pods waiting_;     // besides
+  Pods waiting_;                                                 // besides
+  std::vector<std::pair<const api::Pod*, NodeId>> placed_late_;  // of those
   GroupInput rest_;  // the group without the members that leave; these wait
   bool has_domain_ = true;
   bool all_placed_ = false;  // by the latest place()

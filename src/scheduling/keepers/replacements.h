@@ -29,7 +29,7 @@
 namespace berth::scheduling {
 
 inline constexpr Duration kReplacementMax = Duration::minutes(5);
-inline constexpr Duration kSpareSearchEvery = Duration::seconds(10);  // after a search that found no room
+inline constexpr Duration kSpareSearchEvery = Duration::seconds(10);  // after a search or a room in vain
 inline constexpr Duration kPlacesSettle = Duration::millis(100);      // changes of a group are seen together
 inline constexpr std::size_t kReplacedPodsMax = 16'384;               // under way; beyond, groups wait
 inline constexpr std::size_t kReplacementsInFlightMax = 64;           // writes
