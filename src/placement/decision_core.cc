@@ -423,6 +423,7 @@ GroupInput group_input(const api::PodGroup& group, GroupMembers members,
   input.levels = group.topology_keys;
   input.scheduled = members.scheduled + members.at_barrier;
   input.joins = std::move(members.joinable);
+  input.unsettled = members.unsettled.has_value();
   for (const api::Pod* pod : input.waiting) {
     AvoidSet avoid = avoid_of(*pod);
     if (!avoid.nodes.empty()) input.avoid[pod->meta.uid] = AvoidedNodes(std::move(avoid.nodes));

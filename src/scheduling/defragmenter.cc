@@ -171,9 +171,9 @@ void Defragmenter::begin(const SchedulingContext& context, const DefragmentedDom
   loop_.relocations.begin(std::move(set), context.now);
 }
 
-bool Defragmenter::is_open(const client::View& view, const std::string& node) const {
+bool Defragmenter::is_open(const client::View& view, const std::string& node, const api::Pod& pod) const {
   const api::Node* live = view.nodes.find("", node);
-  return live && !live->unschedulable && !placement::is_failing(*live);
+  return live && !live->unschedulable && !placement::is_failing_for(*live, pod);
 }
 
 void Defragmenter::follow(const SchedulingContext& context) {
@@ -185,7 +185,7 @@ void Defragmenter::follow(const SchedulingContext& context) {
     settled &= !live && !has_room;
     if (!live || live->meta.deleting()) continue;
     has_staying = true;
-    stays_open &= has_room && is_open(context.view, pod.to);
+    stays_open &= has_room && is_open(context.view, pod.to, *live);
   }
   const bool is_served = set.serves && set.served.empty();
   if (settled)

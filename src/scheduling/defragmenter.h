@@ -48,7 +48,7 @@ class Defragmenter {
   void begin(const SchedulingContext& context, const placement::DefragmentedDomain& domain,
              const Waiting& waiting, std::string gain);
   void follow(const SchedulingContext& context);
-  bool is_open(const client::View& view, const std::string& node) const;
+  bool is_open(const client::View& view, const std::string& node, const api::Pod& pod) const;
   void end(const SchedulingContext& context, DefragmentationResult result);
   void note(Time now, DefragmentationResult result, std::string text, std::size_t whole_domains = 0) const;
 

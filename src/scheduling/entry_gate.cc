@@ -80,6 +80,15 @@ placement::GroupQuestions EntryGate::questions() const {
           [this](const std::string& decision) { return loop_.written_gangs.contains(decision); }};
 }
 
+bool EntryGate::is_unsettled(const GroupInput& input) {
+  return input.unsettled && !has(KnownDefect::UnsettledGangDecidedAgain);
+}
+
+bool EntryGate::is_unsettled(const TreeInput& input) {
+  return std::ranges::any_of(input.nodes,
+                             [](const placement::TreeNode& node) { return is_unsettled(node.group); });
+}
+
 GroupMembers EntryGate::members_of(const client::View& view, const EntityKey& key) const {
   return group_members(view, loop_.cluster, questions(), key.ns, key.name);
 }

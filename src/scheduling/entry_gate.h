@@ -20,6 +20,9 @@ class EntryGate {
   void reconsider(const client::View& view, Time now);
   GroupMembers members_of(const client::View& view, const EntityKey& key) const;
   TreeMembers tree_of(const client::View& view, const EntityKey& key) const;
+  // Whether a decision about it is under way: its gate is closed then, if all of it is evaluated again.
+  static bool is_unsettled(const GroupInput& input);
+  static bool is_unsettled(const TreeInput& input);
 
  private:
   placement::GroupQuestions questions() const;

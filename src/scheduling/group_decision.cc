@@ -30,8 +30,9 @@ std::optional<GroupInput> Scheduler::input_of(const SchedulingContext& context, 
   return input;
 }
 
-// What was known of the policies of an entry is forgotten (OwnerReads): its gate asks again.
-client::Effects Scheduler::reconsider_policies(const client::View& view, const EntityKey& key, Time now) {
+// What was known of the policies of an entry is forgotten (OwnerReads): its gate asks again. Or the writes of
+// its decision are in flight, and members that these leave out were woken: its gate closes.
+client::Effects Scheduler::gate_again(const client::View& view, const EntityKey& key, Time now) {
   loop_.dirty.insert(key);
   gate_.reconsider(view, now);
   return {};
@@ -40,7 +41,7 @@ client::Effects Scheduler::reconsider_policies(const client::View& view, const E
 client::Effects Scheduler::decide_group(const SchedulingContext& given, QueuedEntity entry,
                                         const api::PodGroup& group, Time now) {
   const std::optional<GroupInput> found = input_of(given, group, now);
-  if (!found) return reconsider_policies(given.view, entry.key, now);
+  if (!found || EntryGate::is_unsettled(*found)) return gate_again(given.view, entry.key, now);
   const GroupInput& input = *found;
   if (input.waiting.empty()) return {};
   const SuccessorRooms::Passed rooms = loop_.rooms.passed_by(input.waiting);

@@ -103,6 +103,28 @@ TEST(Groups, ARefusalThatCouldNotBeWrittenIsNotToldBehindTheCommit) {
   EXPECT_EQ(group_told(bench), "True");
 }
 
+// The member that the decision leaves out is in the queue, and the new node wakes it.
+TEST(Groups, NobodyIsDecidedWhileRequestsOfTheGangAreWritten) {
+  for (const bool joins : {false, true}) {
+    SCOPED_TRACE(joins);
+    TestBench bench;
+    bench.put_node({"n1", "2"});
+    bench.put_group("g", 2);
+    for (const char* name : {"a", "b", "c"}) bench.put_pod({name, "1", "g"});
+    const client::Effects written = bench.decide();
+    ASSERT_EQ(written.chains.size(), 2u);
+    bench.put_node({"n2", "2"});
+    if (joins) bench.put_pod({"d", "1", "g"});
+    bench.run();
+    EXPECT_EQ(bench.node_of("c") + bench.node_of("d"), "");
+    bench.carry_out(written);
+    bench.run();
+    EXPECT_EQ(bench.node_of("c") + bench.node_of("d"), joins ? "n2n2" : "n2");
+    EXPECT_EQ(bench.view.bind_request_count_of_decision(written.decision_id), joins ? 4u : 3u)
+        << "they join the decision at the barrier";
+  }
+}
+
 class Gates final : public DecisionLog {
  public:
   void append(DecisionRecord) override {}

@@ -70,7 +70,7 @@ HeldRooms held_rooms(const LoopState& loop) {
   });
   for (const auto& [group, replacement] : loop.replacements.all()) {
     std::vector<model::HoldId> holds;
-    for (const SuccessorRoom& room : replacement.rooms) holds.push_back(room.hold.id());
+    loop.replacements.add_holds(group, holds);
     if (!holds.empty()) listing.add(RoomPurpose::Replacement, group, replacement.until, holds);
   }
   if (const Relocation* moves = loop.relocations.under_way())

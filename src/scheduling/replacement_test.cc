@@ -276,6 +276,24 @@ TEST_F(Replacing, ABudgetHoldsAndTheRoomIsKept) {
   EXPECT_EQ(evicted(), std::set<std::string>{"evict a-0"});
 }
 
+TEST_F(Replacing, RoomThatABudgetKeepsEmptyIsForOthersBeforeItIsSearchedAgain) {
+  put_policy();
+  put_rack("r1", 4);
+  run_gang(3);
+  refusal = client::kBudgetRefuses;
+  change_node(place(0), "", kEvicting);
+  pass();
+  ASSERT_EQ(kept_on(), std::set<std::string>{"r1-3"});
+  bench.put_pod({"rival", "3", "", R"(,"nodeSelector":{"rack":"r1"})"});
+  pass(kReplacementMax - Duration::seconds(10));
+  EXPECT_EQ(bench.node_of("rival"), "");
+  pass(Duration::seconds(12));
+  EXPECT_EQ(bench.node_of("rival"), "r1-3");
+  EXPECT_EQ(reason(), "BudgetRefuses");
+  pass(kSpareSearchEvery);
+  EXPECT_EQ(reason(), "NoSpareRoom");
+}
+
 // The nodes of the other members and the failed one have names before that of the spare.
 TEST_F(Replacing, ASuccessorThatToleratesTheTaintForATimeGoesElsewhere) {
   const std::string tolerates =
@@ -358,6 +376,120 @@ TEST_F(Replacing, AnElasticGroupMovesAsManyAsFit) {
   change_node(place(1), "", kEvicting);
   pass();
   EXPECT_EQ(evicted().size(), 1u);
+}
+
+TEST_F(Replacing, LostMembersWithoutRoomHoldUpNobody) {
+  put_policy();
+  put_rack("r1", 4);
+  run_gang(3, "", 1);
+  change_node(place(0), "", kEvicting);
+  change_node(place(1), "", kEvicting);
+  pass();
+  const std::set<std::string> spare = kept_on();
+  ASSERT_EQ(spare, std::set<std::string>{"r1-3"});
+  end_deleted();
+  pass();
+  EXPECT_EQ(evicted().size(), 1u) << "the room is for the successor";
+  EXPECT_EQ(kept_on(), spare);
+  EXPECT_EQ(reason(), "Replacing");
+  EXPECT_NE(message().find("1 of 3 pods move"), std::string::npos) << message();
+  put_member(3, "", 60);
+  pass();
+  EXPECT_EQ(bench.node_of("a-3"), "r1-3");
+  run(3);
+  pass();
+  EXPECT_EQ(reason(), "NoSpareRoom");
+  bench.put_node({"r1-spare", "4", "8Gi", "110", {{"block", "b1"}, {"rack", "r1"}}});
+  pass(kSpareSearchEvery + Duration::seconds(1));
+  EXPECT_EQ(evicted(), (std::set<std::string>{"evict a-0", "evict a-1"}));
+}
+
+TEST_F(Replacing, AMemberThatIsLostLaterGetsARoomOfItsOwn) {
+  put_policy();
+  put_rack("r1", 6);
+  run_gang(4);
+  change_node(place(0), "", kEvicting);
+  pass();
+  ASSERT_EQ(evicted(), std::set<std::string>{"evict a-0"});
+  end_deleted();
+  const std::set<std::string> first = kept_on();
+  change_node(place(1), "", kEvicting);
+  pass();
+  EXPECT_EQ(evicted(), (std::set<std::string>{"evict a-0", "evict a-1"}));
+  const std::set<std::string> both = kept_on();
+  EXPECT_EQ(both.size(), 2u);
+  EXPECT_TRUE(std::ranges::includes(both, first));
+  EXPECT_NE(message().find("2 of 4 pods move in rack b1/r1: "), std::string::npos) << message();
+  end_deleted();
+  put_member(4, "", 60);
+  put_member(5, "", 61);
+  pass();
+  EXPECT_EQ((std::set<std::string>{bench.node_of("a-4"), bench.node_of("a-5")}), both);
+}
+
+// The first one could go where the second one is, which does not tolerate the taint there and has no other
+// room.
+TEST_F(Replacing, AMemberThatStaysKeepsItsRoom) {
+  put_policy();
+  put_rack("r1", 3);
+  bench.put_group("a", 1);
+  put_member(0, R"(,"tolerations":[{"key":"team","operator":"Exists"}])");
+  put_member(1);
+  put_member(2);
+  pass();
+  for (const int member : {0, 1, 2}) run(member);
+  pass();
+  change_node(place(0), "", kEvicting);
+  change_node(place(1), "", R"({"key":"team","effect":"NoExecute"})");
+  pass();
+  EXPECT_TRUE(evicted().empty());
+  EXPECT_EQ(reason(), "NoSpareRoom");
+}
+
+// Only one of them would fit in the other rack, and the group would be torn.
+TEST_F(Replacing, AMemberThatStaysHoldsItsGroupInItsDomain) {
+  put_policy();
+  put_rack("r1", 2);
+  put_rack("r2", 1);
+  run_gang(2, "", 1);
+  ASSERT_EQ(place(0).substr(0, 2), "r1");
+  ASSERT_EQ(place(1).substr(0, 2), "r1");
+  change_node("r1-0", "", kEvicting);
+  change_node("r1-1", "", kEvicting);
+  pass();
+  EXPECT_TRUE(evicted().empty());
+  EXPECT_TRUE(kept_on().empty());
+  EXPECT_EQ(reason(), "NoSpareRoom");
+  bench.put_node({"r1-spare", "4", "8Gi", "110", {{"block", "b1"}, {"rack", "r1"}}});
+  pass(kSpareSearchEvery + Duration::seconds(1));
+  EXPECT_EQ(evicted().size(), 1u);
+  EXPECT_EQ(kept_on(), std::set<std::string>{"r1-spare"});
+}
+
+// The search for room comes before the decision about the member that waits.
+TEST_F(Replacing, NobodyLeavesForTheRoomOfAMemberThatWaits) {
+  put_policy();
+  put_rack("r1", 4);
+  run_gang(3, "", 1);
+  change_node(place(1), "", kEvicting);
+  bench.now = bench.now + kPlacesSettle;
+  put_member(3, "", 60);
+  pass();
+  EXPECT_EQ(bench.node_of("a-3"), "r1-3");
+  EXPECT_TRUE(evicted().empty());
+}
+
+TEST_F(Replacing, TheRoomEndsInTimeThoughNobodyComes) {
+  put_policy();
+  put_rack("r1", 4);
+  run_gang(3);
+  change_node(place(0), "", kEvicting);
+  pass();
+  end_deleted();
+  pass();
+  ASSERT_EQ(kept_on().size(), 1u);
+  pass(kReplacementMax);
+  EXPECT_TRUE(kept_on().empty());
 }
 
 struct LossCase {
@@ -489,7 +621,37 @@ class ReplacingInTrees : public testing::Test, protected FailingWorld {
               R"({"group":"scheduling.k8s.io","kind":"PodGroup","name":"a"},)"
               R"("replaceFailedNodes":"WithinDomain"}})");
   }
+  // The failed node has a name before that of the spare.
+  void expect_that_a_successor_avoids_the_failed_node() {
+    const std::string tolerates =
+        R"(,"tolerations":[{"key":"broken","operator":"Exists","tolerationSeconds":3600}])";
+    put_rack("r2", 1);
+    pass();
+    change_node("r1-1", "", kEvicting);
+    pass();
+    EXPECT_EQ(evicted(), std::set<std::string>{"evict a-1"});
+    end_deleted();
+    put_member(2, tolerates);
+    pass();
+    EXPECT_EQ(bench.node_of("a-2"), "r2-0");
+    run(2);
+    pass();
+    EXPECT_EQ(evicted(), std::set<std::string>{"evict a-1"});
+    put_member(3, tolerates);
+    pass();
+    EXPECT_EQ(bench.node_of("a-3"), "") << "a late member has no room there either";
+  }
 };
+
+TEST_F(ReplacingInTrees, SuccessorsAvoidTheFailedNodesOfTheirOwnPolicy) {
+  put_wide_policy();
+  expect_that_a_successor_avoids_the_failed_node();
+}
+
+TEST_F(ReplacingInTrees, SuccessorsAvoidTheFailedNodesOfThePolicyOfTheTree) {
+  put_policy_of_tree(R"("preferred":["block"])");
+  expect_that_a_successor_avoids_the_failed_node();
+}
 
 TEST_F(ReplacingInTrees, AMemberMovesInsideTheBlockOfTheTree) {
   put_wide_policy();

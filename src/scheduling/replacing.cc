@@ -34,9 +34,18 @@ std::set<std::string> uids_of(std::span<const LostPlace> lost) {
   return uids;
 }
 
+bool leaves(const Replacement* replacement, const api::ObjectMeta& pod) {
+  if (!replacement) return false;
+  const auto leaving = replacement->leaving.find(pod.name);
+  return leaving != replacement->leaving.end() && leaving->second.uid == pod.uid;
+}
+
 // Those that need room. A member that is being deleted has left, and a waiting or younger member is its
-// successor.
-std::vector<LostPlace> needing_room(const GroupInput& input, std::span<const LostPlace> lost) {
+// successor. Members that leave already have rooms. `under_way`: null: none do.
+std::vector<LostPlace> needing_room(const GroupInput& input, std::vector<LostPlace> lost,
+                                    const Replacement* under_way) {
+  const auto has_room = [&](const LostPlace& place) { return leaves(under_way, place.pod->meta); };
+  std::ranges::stable_partition(lost, has_room);
   const std::set<std::string> lost_uids = uids_of(lost);
   Time newest_left;
   for (const LostPlace& place : lost)
@@ -47,16 +56,22 @@ std::vector<LostPlace> needing_room(const GroupInput& input, std::span<const Los
   std::int64_t successors =
       static_cast<std::int64_t>(input.waiting.size()) + std::ranges::count_if(input.placed, succeeds);
   std::vector<LostPlace> needing;
-  for (const LostPlace& place : lost)
-    if (!place.pod->meta.deleting() || successors-- <= 0) needing.push_back(place);
+  for (const LostPlace& place : lost) {
+    const bool is_succeeded = place.pod->meta.deleting() && successors-- > 0;
+    if (!is_succeeded && !has_room(place)) needing.push_back(place);
+  }
   return needing;
 }
 
 // "node-7 is not ready, node-9 is deleted and 3 more"
+std::string list_of(const std::set<std::string>& causes) {
+  return first_names(std::vector<std::string>(causes.begin(), causes.end()), kNodesInReportMax);
+}
+
 std::string list_of(std::span<const LostPlace> lost) {
   std::set<std::string> causes;
   for (const LostPlace& place : lost) causes.insert(words_of(place));
-  return first_names(std::vector<std::string>(causes.begin(), causes.end()), kNodesInReportMax);
+  return list_of(causes);
 }
 
 std::string share_of(std::size_t pods, std::size_t all) {
@@ -67,8 +82,12 @@ std::string share_of(std::size_t pods, std::size_t all) {
 std::string words_of(const Replacement& replacement, std::span<const LostPlace> lost) {
   std::set<std::string> nodes;
   for (const SuccessorRoom& room : replacement.rooms) nodes.insert(room.node);
+  // Of a group that leaves as a whole, also members leave that nothing happened to.
+  std::set<std::string> causes;
+  if (replacement.scope != ReplacementScope::Group)
+    for (const auto& [name, pod] : replacement.leaving) causes.insert(pod.why);
   std::string message = share_of(replacement.leaving.size(), replacement.size) + " move" + replacement.where +
-                        ": " + list_of(lost);
+                        ": " + (causes.empty() ? list_of(lost) : list_of(causes));
   if (!nodes.empty()) message += "; room is kept on " + *nodes.begin();
   if (nodes.size() > 1) message += " and " + std::to_string(nodes.size() - 1) + " more";
   return message;
@@ -109,9 +128,8 @@ void keep_recovered(LoopState& loop, Time now, const GroupInput& input, const Lo
   const std::set<std::string> lost_uids = uids_of(lost.lost);
   bool any = false;
   for (const api::Pod* pod : input.placed) {
-    const auto leaving = replacement.leaving.find(pod->meta.name);
-    const bool leaves = leaving != replacement.leaving.end() && leaving->second.uid == pod->meta.uid;
-    if (!leaves || pod->meta.deleting() || lost_uids.contains(pod->meta.uid)) continue;
+    if (!leaves(&replacement, pod->meta) || pod->meta.deleting() || lost_uids.contains(pod->meta.uid))
+      continue;
     loop.replacements.keep_member(key, pod->meta.name);
     any = true;
   }
@@ -163,43 +181,50 @@ void Scheduler::look_at_places(const SchedulingContext& context, const GroupKey&
   const std::vector<const api::Pod*> bound = bound_members(context.view, key);
   const LostPlaces lost = placement::lost_places(context.view, bound, context.now);
   if (lost.next) loop_.replacements.want_look(key, *lost.next);
-  if (follow_replacement(context, input, lost)) return;
-  end_replacement(context.view, key, context.now);
-  const std::vector<LostPlace> needing = needing_room(input, lost.lost);
-  if (needing.empty()) return report_replacement(loop_, context, key, std::nullopt);
-  find_spare(context, input, needing);
+  const Replacement* under_way = loop_.replacements.find(key);
+  const bool in_vain = under_way && context.now >= under_way->until;
+  const bool goes_on = follow_replacement(context, input, lost);
+  if (!goes_on) end_replacement(context.view, key, context.now);
+  const std::vector<LostPlace> needing = needing_room(input, lost.lost, loop_.replacements.find(key));
+  // Until then others may take the room that was empty in vain.
+  if (in_vain && !needing.empty()) return loop_.replacements.want_look(key, context.now + kSpareSearchEvery);
+  if (!needing.empty()) return find_spare(context, input, needing);
+  if (!goes_on) report_replacement(loop_, context, key, std::nullopt);
 }
 
-// False: there is none, it is over, or it does not suit any more.
+// False: there is none, it is over, or it does not suit any more. Lost members without room hold up nobody.
 bool Scheduler::follow_replacement(const SchedulingContext& context, const GroupInput& input,
                                    const LostPlaces& lost) {
   const GroupKey key = key_of(input);
   const Replacement* replacement = loop_.replacements.find(key);
   if (!replacement || replacement->uid != input.group->meta.uid || context.now >= replacement->until)
     return false;
-  const std::set<std::string> lost_uids = uids_of(lost.lost);
-  const auto leaves = [&](const api::ObjectMeta& pod) {
-    const auto one = replacement->leaving.find(pod.name);
-    return one != replacement->leaving.end() && one->second.uid == pod.uid;
-  };
-  if (std::ranges::any_of(lost.lost, [&](const LostPlace& place) { return !leaves(place.pod->meta); }))
-    return false;
+  loop_.replacements.want_look(key, replacement->until);
+  const auto stays = [&](const LostPlace& place) { return !leaves(replacement, place.pod->meta); };
+  if (replacement->scope == ReplacementScope::Group && std::ranges::any_of(lost.lost, stays)) return false;
   const auto is_kept = [&](const SuccessorRoom& room) {
     const api::Node* node = context.view.nodes.find("", room.node);
     return node && room.leaves && !placement::is_failing_for(*node, *room.leaves);
   };
   if (!std::ranges::all_of(replacement->rooms, is_kept)) return false;
   keep_recovered(loop_, context.now, input, lost);
+  const std::set<std::string> lost_uids = uids_of(lost.lost);
+  std::size_t staying = 0;
   std::vector<std::pair<Time, std::string>> healthy;  // when the member was created, and its node
-  for (std::size_t i = 0; i < input.placed.size(); ++i)
-    if (const api::ObjectMeta& pod = input.placed[i]->meta; !leaves(pod) && !lost_uids.contains(pod.uid))
+  for (std::size_t i = 0; i < input.placed.size(); ++i) {
+    const api::ObjectMeta& pod = input.placed[i]->meta;
+    if (leaves(replacement, pod)) continue;
+    if (lost_uids.contains(pod.uid))
+      ++staying;
+    else
       healthy.emplace_back(pod.created, loop_.cluster.node(input.occupied[i]).name);
-  if (healthy.size() >= replacement->size) return false;
+  }
+  if (healthy.size() + staying >= replacement->size) return false;
   // Successors are the youngest.
   std::ranges::sort(healthy, std::greater());
   std::vector<std::string> filled;
   for (auto& [created, node] : healthy) filled.push_back(std::move(node));
-  if (loop_.replacements.keep_rooms(key, replacement->size - healthy.size(), filled))
+  if (loop_.replacements.keep_rooms(key, replacement->size - filled.size() - staying, filled))
     loop_.queue.wake(kEventRoomFreed, context.now);
   ReplacementReport answer{ReplacementReport::State::Replacing, replacement->message};
   if (loop_.replacements.is_refused(key))
@@ -212,6 +237,7 @@ bool Scheduler::follow_replacement(const SchedulingContext& context, const Group
 void Scheduler::find_spare(const SchedulingContext& context, const GroupInput& input,
                            std::span<const LostPlace> lost) {
   const GroupKey key = key_of(input);
+  const Replacement* under_way = loop_.replacements.find(key);
   GroupInput within = input;
   const placement::AvoidedNodes outside(
       input.group->parent.empty()
@@ -222,19 +248,25 @@ void Scheduler::find_spare(const SchedulingContext& context, const GroupInput& i
     pods.push_back(place.pod);
     if (!outside.empty()) within.avoid[place.pod->meta.uid] = outside;
   }
+  std::vector<const api::Pod*> leaving;
+  std::ranges::copy_if(input.placed, std::back_inserter(leaving),
+                       [&](const api::Pod* pod) { return leaves(under_way, pod->meta); });
+  const std::size_t rooms = under_way ? under_way->rooms.size() : 0;
   bool proved = true;
   if (!loop_.replacements.full()) {
     for (const ReplacementScope scope : scopes_of(input)) {
+      if (under_way && scope == ReplacementScope::Group) continue;
       model::Ledger::Transaction transaction(loop_.cluster.ledger());
       transaction.lift_holds(input.group->priority, {});
-      const placement::ReplacementAnswer answer =
-          placement::find_replacement(core_.group_cycle(), {context, within, pods}, scope, transaction);
+      const placement::ReplacementAnswer answer = placement::find_replacement(
+          core_.group_cycle(), {context, within, pods, leaving, rooms}, scope, transaction);
       transaction.end();
       if (answer.plan) return begin_replacement(context, input, lost, scope, *answer.plan);
       proved &= answer.proved;
     }
   }
   loop_.replacements.want_look(key, context.now + kSpareSearchEvery);
+  if (under_way) return;  // others move: that is the report
   const bool full = loop_.replacements.full();
   const std::string_view why = full     ? "and too many pods move already: "
                                : proved ? "and there is no spare room: "
@@ -271,9 +303,9 @@ void Scheduler::begin_replacement(const SchedulingContext& context, const GroupI
         room.pod->scheduler_name};
   }
   replacement.where = plan.domain.empty() ? "" : " in " + plan.domain;
-  std::string message = words_of(replacement, lost);
-  replacement.message = message;
-  loop_.replacements.begin(key, std::move(replacement), context.now);
+  loop_.replacements.add(key, std::move(replacement), context.now);
+  std::string message = words_of(*loop_.replacements.find(key), lost);
+  loop_.replacements.set_message(key, message);
   loop_.dirty.insert(loop_.entry_of_group(context.view, key.ns, key.name));
   report_replacement(loop_, context, key,
                      ReplacementReport{ReplacementReport::State::Replacing, std::move(message)});

@@ -184,12 +184,12 @@ std::optional<placement::WaitingEntity> Scheduler::waiting_entity(const Scheduli
   }
   if (key.kind == EntityKind::CompositeGroup) {
     std::optional<TreeInput> tree = input_of_tree(context, key, context.now);
-    if (!tree) return std::nullopt;
+    if (!tree || EntryGate::is_unsettled(*tree)) return std::nullopt;
     return placement::WaitingEntity{key, *std::move(tree)};
   }
   const api::PodGroup* group = context.view.pod_groups.find(key.ns, key.name);
   std::optional<GroupInput> input = group ? input_of(context, *group, context.now) : std::nullopt;
-  if (!input) return std::nullopt;
+  if (!input || EntryGate::is_unsettled(*input)) return std::nullopt;
   return placement::WaitingEntity{key, *std::move(input)};
 }
 

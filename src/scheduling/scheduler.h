@@ -68,7 +68,7 @@ class Scheduler final : public client::StatefulDecider {
                              const std::string& id, Time now);
   client::Effects refuse_group(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
                                const GroupOutcome& outcome, const std::string& id, Time now);
-  client::Effects reconsider_policies(const client::View& view, const EntityKey& key, Time now);
+  client::Effects gate_again(const client::View& view, const EntityKey& key, Time now);
   // tree_decision.cc
   std::optional<TreeInput> input_of_tree(const SchedulingContext& context, const EntityKey& root,
                                          Time now) const;

@@ -5,6 +5,7 @@
 #include "api/types/gang_decision.h"
 #include "placement/refusal/berth_words.h"
 #include "placement/refusal/kubernetes_words.h"
+#include "placement/replacement/tree_domains.h"
 #include "scheduling/scheduler.h"
 #include "scheduling/writes.h"
 
@@ -92,12 +93,13 @@ std::optional<TreeInput> Scheduler::input_of_tree(const SchedulingContext& conte
   TreeInput input = placement::tree_input(gate_.tree_of(context.view, root),
                                           [&](const api::Pod& pod) { return avoid_set(pod, now); });
   if (!placement::add_wishes(context.view, loop_.owners.questions(), input)) return std::nullopt;
+  placement::avoid_failing_nodes(loop_.cluster, input);
   return input;
 }
 
 client::Effects Scheduler::decide_tree(const SchedulingContext& given, QueuedEntity entry, Time now) {
   const std::optional<TreeInput> found = input_of_tree(given, entry.key, now);
-  if (!found) return reconsider_policies(given.view, entry.key, now);
+  if (!found || EntryGate::is_unsettled(*found)) return gate_again(given.view, entry.key, now);
   const TreeInput& input = *found;
   const std::vector<const api::Pod*> waiting = waiting_members(input);
   if (waiting.empty()) return {};

@@ -221,6 +221,29 @@ TEST(Trees, AGroupThatBeginsDoesNotJoinADecisionAtTheBarrier) {
   EXPECT_NE(bench.request_of("b-0")->decision_id, bench.request_of("a-0")->decision_id);
 }
 
+// The member that the decision leaves out is in the queue, and the new node wakes it.
+TEST(Trees, NobodyIsDecidedWhileRequestsOfTheTreeAreWritten) {
+  for (const bool joins : {false, true}) {
+    SCOPED_TRACE(joins);
+    TreeBench bench;
+    bench.put_node({"n1", "2"});
+    bench.put_composite("root", 1);
+    bench.put_child("a", 2, "root");
+    bench.put_pods("a", 3);
+    const client::Effects written = bench.decide();
+    ASSERT_EQ(written.chains.size(), 2u);
+    bench.put_node({"n2", "2"});
+    if (joins) bench.put_pod({"a-3", "1", "a"});
+    bench.run();
+    EXPECT_EQ(bench.placed(), "");
+    bench.carry_out(written);
+    bench.run();
+    EXPECT_EQ(bench.placed(), joins ? "a-0 a-1 a-2 a-3" : "a-0 a-1 a-2");
+    EXPECT_EQ(bench.view.bind_request_count_of_decision(written.decision_id), joins ? 4u : 3u)
+        << "they join the decision at the barrier";
+  }
+}
+
 TEST(Trees, AChildThatIsShortHoldsNobodyWhereTheParentNeedsItNot) {
   TreeBench bench;
   bench.put_node({"n1", "8"});

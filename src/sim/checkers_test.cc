@@ -569,6 +569,26 @@ TEST_F(CheckedReplacements, AtRestAMemberLeavesWhereThereIsRoom) {
   EXPECT_EQ(all_at_rest().find("I19"), std::string::npos) << all_at_rest();
 }
 
+TEST_F(CheckedReplacements, AtRestOneOfAllLeavesWhereThereIsRoomForOne) {
+  fail(1);
+  fail(2);
+  expect_at_rest(
+      "I19: pod g-0 stays on node-1, which has failed, and 1 members would fit elsewhere in rack-0");
+  fail(3);
+  fail(4);
+  EXPECT_EQ(all_at_rest().find("I19"), std::string::npos) << all_at_rest();
+}
+
+TEST_F(CheckedReplacements, AtRestAFinishedMemberExcusesNobody) {
+  make_pod("g-2", "", "g");
+  bind("g-2", 2);
+  Json body = Json::object();
+  body["status"]["phase"] = "Succeeded";
+  patch(Kind::Pod, "g-2", body, "status");
+  fail(1);
+  expect_at_rest("I19: pod g-0 stays on node-1");
+}
+
 TEST_F(Checked, ANodeThatIsAskedForTooMuch) {
   make_pod("p", "", "", 9000);
   make_pod("q", "", "", 9000);

@@ -2,8 +2,9 @@
 //
 // I19: of a group whose PlacementPolicy replaces failed nodes, the scheduler evicts members that lost their
 // place, and no others. It does so through the Eviction API, which asks their budget. At rest no member stays
-// on a failed node while its domain has room for all that are there. Excused: policies, nodes and taints that
-// changed lately, and budgets that refuse. Owner: SafetyChecker. Cost: the devices of the pod for each rule.
+// on a failed node while its domain has room for as many as the minimum of its gang asks for. Excused:
+// policies, nodes and taints that changed lately, and budgets that refuse. Owner: SafetyChecker. Cost: the
+// devices of the pod for each rule.
 #pragma once
 
 #include <map>

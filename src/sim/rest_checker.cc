@@ -288,27 +288,50 @@ class RestCheck {
                             std::to_string(members.waiting.size()) + " members and would fit");
     }
   }
-  // Members without devices that stay on failed nodes, while the domain of the others has room for all of
-  // them.
-  void check_failed_nodes(const StoredGroup& group) {
-    std::vector<const StoredPod*> lost;
-    std::set<std::string> domains;
+  struct FailedMembers {
+    std::vector<const StoredPod*> lost;  // on failed nodes
+    std::int64_t healthy = 0;
+    std::set<std::string> domains;  // of healthy members
+  };
+  // None: somebody waits for room first, is about to go, or has lost devices.
+  std::optional<FailedMembers> failed_members(const StoredGroup& group) const {
+    FailedMembers members;
     const auto names = state_.members.find(group.name);
-    if (names == state_.members.end()) return;
+    if (names == state_.members.end()) return std::nullopt;
     for (const std::string& name : names->second) {
       const StoredPod& pod = state_.pods.at(name);
+      if (pod.finished()) continue;
       const auto node = state_.nodes.find(pod.node);
-      if (!pod.runs_or_will() || node == state_.nodes.end() || !pod.claims.empty()) return;
-      const auto label = node->second.labels.find(group.key);
-      if (node->second.failed)
-        lost.push_back(&pod);
-      else if (label != node->second.labels.end())
-        domains.insert(label->second);
+      const bool lost = node == state_.nodes.end() || node->second.failed;
+      if (!pod.runs_or_will() || (lost && !pod.claims.empty())) return std::nullopt;
+      if (lost) {
+        members.lost.push_back(&pod);
+        continue;
+      }
+      ++members.healthy;
+      if (const auto label = node->second.labels.find(group.key); label != node->second.labels.end())
+        members.domains.insert(label->second);
     }
-    if (lost.empty() || domains.size() != 1 || !fit_in(state_, lost, group.key, *domains.begin())) return;
-    say_fits(*lost.front(), "I19: pod " + lost.front()->name + " stays on " + lost.front()->node +
-                                ", which has failed, and " + std::to_string(lost.size()) +
-                                " members would fit elsewhere in " + *domains.begin());
+    return members;
+  }
+  // Members that stay on failed nodes, while a domain has room for as many of them as the gang's minimum asks
+  // for: that of the others, or any if all are lost.
+  void check_failed_nodes(const StoredGroup& group) {
+    std::optional<FailedMembers> members = failed_members(group);
+    if (!members || members->lost.empty() || members->domains.size() > 1) return;
+    const bool all_lost = members->healthy == 0 && group.parent.empty();
+    if (all_lost) members->domains = domains_of(state_, group.key);
+    const std::vector<const StoredPod*>& lost = members->lost;
+    const std::int64_t needed = std::max<std::int64_t>(1, group.min - members->healthy);
+    if (needed > ssize(lost)) return;
+    for (const std::string& domain : members->domains) {
+      if (!fit_in(state_, {lost.begin(), lost.begin() + needed}, group.key, domain) ||
+          !fit_in(state_, {lost.end() - needed, lost.end()}, group.key, domain))
+        continue;
+      return say_fits(*lost.front(), "I19: pod " + lost.front()->name + " stays on " + lost.front()->node +
+                                         ", which has failed, and " + std::to_string(needed) +
+                                         " members would fit elsewhere in " + domain);
+    }
   }
   // A tree of which nothing runs, and all is there. Keys are on its root, and on its groups of pods.
   void check_tree(const StoredComposite& root) {

@@ -1,12 +1,65 @@
 #include "placement/defragmentation/domain_rows.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
+#include "api/node_names.h"
 #include "placement/replacement/lost_places.h"
 
 namespace berth::placement {
+namespace {
+
+std::string evicting_taints(const api::Node& node) {
+  std::string text;
+  for (const api::Taint& taint : node.taints)
+    if (taint.effect == api::kNoExecute) text.append(api::to_text(taint)).append(",");
+  return text;
+}
+
+// Nodes that are not Ready, or whose taints evict a pod with devices that is there. A node without such a pod
+// fails if its taints evict all of them: nodes of one team may all have a taint that its pods tolerate.
+class FailingNodes {
+ public:
+  FailingNodes(const model::Cluster& cluster, const DeviceCounts& counts)
+      : cluster_(cluster), counts_(counts) {}
+
+  bool has(NodeId id) {
+    const api::Node& node = *cluster_.node(id).live;
+    if (!is_failing(node)) return false;
+    if (!is_ready(node)) return true;
+    const auto is_evicted = [&](const api::Pod* pod) { return is_failing_for(node, *pod); };
+    std::vector<const api::Pod*> here;
+    add_users(id, here);
+    if (!here.empty()) return std::ranges::any_of(here, is_evicted);
+    const auto [at, is_new] = evict_all_.try_emplace(evicting_taints(node));
+    if (is_new) at->second = std::ranges::all_of(users(), is_evicted);
+    return at->second;
+  }
+
+ private:
+  // Pods with devices.
+  void add_users(NodeId node, std::vector<const api::Pod*>& users) const {
+    for (const PodId id : cluster_.ledger().node(node).pods)
+      if (const api::Pod* pod = cluster_.pod(id).live.get(); pod && counts_.held(id) > 0)
+        users.push_back(pod);
+  }
+  const std::vector<const api::Pod*>& users() {
+    if (!users_) {
+      users_.emplace();
+      for (const auto& [name, node] : cluster_.live_nodes()) add_users(node, *users_);
+    }
+    return *users_;
+  }
+
+  const model::Cluster& cluster_;
+  const DeviceCounts& counts_;
+  std::optional<std::vector<const api::Pod*>> users_;  // of all nodes
+  std::map<std::string, bool> evict_all_;              // by taints
+};
+
+}  // namespace
 
 bool DomainRow::cheaper_than(const DomainRow& other) const {
   const auto share = [](std::int64_t part, const DomainRow& of) {
@@ -21,6 +74,7 @@ DomainRows::DomainRows(const DefragmentationQuestion& question, DomainIndex& dom
                        const DeviceCounts& counts, const PodMover& mover)
     : context_(question.context), counts_(counts), mover_(mover) {
   const model::Cluster& cluster = context_.cluster;
+  FailingNodes failing(cluster, counts);
   row_of_.assign(cluster.nodes().size(), SIZE_MAX);
   const topology::Tree& tree = domains.topology(question.level, cluster).tree();
   for (const topology::DomainId leaf : tree.leaves()) {
@@ -28,14 +82,14 @@ DomainRows::DomainRows(const DefragmentationQuestion& question, DomainIndex& dom
     row.path = tree.path_of(leaf);
     for (const NodeId node : tree.domain(leaf).nodes) {
       const model::NodeRow& live = cluster.node(node);
-      if (live.unschedulable || is_failing(*live.live)) continue;
+      if (live.unschedulable || failing.has(node)) continue;
       row.nodes.push_back(node);
       row_of_[node.index()] = rows_.size() - 1;
     }
     read(row);
   }
   for (const auto& [name, node] : cluster.live_nodes()) {
-    if (is_failing(*cluster.node(node).live))
+    if (failing.has(node))
       failing_.push_back(node);
     else if (row_of_[node.index()] == SIZE_MAX && !cluster.node(node).unschedulable)
       outside_.push_back(node);

@@ -1,8 +1,8 @@
 // The domains of one level by counts of devices: how many each has, how many are in use, and what would have
 // to move.
 //
-// Owner: one search, one thread. Cost: construction O(nodes and their pods); refresh() the same for the
-// domains of these nodes.
+// Owner: one search, one thread. Cost: construction O(nodes and their pods), and O(pods) for each set of
+// taints that evict; refresh() O(nodes and their pods) of the domains of these nodes.
 #pragma once
 
 #include <optional>

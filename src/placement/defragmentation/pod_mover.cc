@@ -9,6 +9,7 @@
 #include "client/group_tree.h"
 #include "placement/groups/group_members.h"
 #include "placement/preemption/victims.h"
+#include "placement/replacement/lost_places.h"
 #include "placement/replacement/replacement.h"
 
 namespace berth::placement {
@@ -44,7 +45,10 @@ PodMover::PodMover(DecisionCore& core, const DefragmentationQuestion& question, 
       cluster_(question.context.cluster),
       counts_(counts),
       transaction_(transaction),
-      disruptions_(question.context.view) {}
+      disruptions_(question.context.view) {
+  for (const auto& [name, node] : cluster_.live_nodes())
+    if (is_failing(*cluster_.node(node).live)) failing_.push_back(node);
+}
 
 std::optional<StayReason> PodMover::why_it_stays(PodId id) const {
   const api::Pod* pod = cluster_.pod(id).live.get();
@@ -150,10 +154,20 @@ model::Plan PodMover::steps_since(model::Ledger::Transaction::Savepoint from) co
       {transaction_.steps().begin() + static_cast<std::ptrdiff_t>(from.steps), transaction_.steps().end()}};
 }
 
+std::vector<NodeId> PodMover::avoided_for(const api::Pod& pod, std::span<const NodeId> avoid) const {
+  std::vector<NodeId> nodes(avoid.begin(), avoid.end());
+  for (const NodeId node : failing_)
+    if (is_failing_for(*cluster_.node(node).live, pod)) nodes.push_back(node);
+  std::ranges::sort(nodes);
+  nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+  return nodes;
+}
+
 bool PodMover::place_alone(PodMove& move, std::span<const NodeId> avoid) {
+  const api::Pod& pod = *cluster_.pod(move.pod).live;
   remove_victim(cluster_, move.pod, model::GroupClaims::Kept, transaction_);
   const auto before = transaction_.savepoint();
-  if (!core_.place_pod(context_, *cluster_.pod(move.pod).live, avoid, transaction_)) return false;
+  if (!core_.place_pod(context_, pod, avoided_for(pod, avoid), transaction_)) return false;
   move.room = steps_since(before);
   return true;
 }

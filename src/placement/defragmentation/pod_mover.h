@@ -69,6 +69,8 @@ class PodMover {
   // None: the pod moves alone. Also where members beyond the minimum do so.
   std::variant<std::optional<MoveUnit>, StayReason> group_unit(const api::Pod& pod) const;
   std::optional<StayReason> charge(const MoveUnit& unit);
+  // `avoid`, and nodes that the pod would have to leave again. Ascending.
+  std::vector<NodeId> avoided_for(const api::Pod& pod, std::span<const NodeId> avoid) const;
   bool place_alone(PodMove& move, std::span<const NodeId> avoid);
   std::optional<StayReason> place_members(const MoveUnit& unit, std::span<const NodeId> avoid,
                                           std::vector<PodMove>& moves);
@@ -80,6 +82,7 @@ class PodMover {
   const model::Cluster& cluster_;
   const DeviceCounts& counts_;
   model::Ledger::Transaction& transaction_;
+  std::vector<NodeId> failing_;  // for some pods
   Disruptions disruptions_;
   std::map<client::NamedKey, std::int32_t> taken_;  // members that left their gang
   std::set<PodId> moved_;

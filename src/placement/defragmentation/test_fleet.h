@@ -32,6 +32,8 @@ struct Fleet {
   bool as_one = false;                    // it is disrupted as one
   int waiting = 0;                        // members of the gang "g", with one device each, in one rack
   std::set<int> cordoned = {};            // nodes
+  bool dedicated = false;                 // every node has a NoExecute taint, which every pod tolerates
+  std::set<int> broken = {};              // nodes with one that no pod tolerates
   std::vector<FleetPod> pods = {};
   DefragmentationLimits limits = {};
 };
@@ -115,8 +117,9 @@ class FleetBench {
     const std::string number = std::to_string(node), devices = std::to_string(fleet_.devices);
     bench.put(api::Kind::Node, R"({"metadata":{"name":"n)" + number + R"(","labels":{"rack":"r)" +
                                    std::to_string(node / fleet_.nodes) + R"("}},"spec":{"unschedulable":)" +
-                                   (fleet_.cordoned.contains(node) ? "true" : "false") +
-                                   R"(},"status":{"allocatable":{"cpu":"64","memory":"64Gi","pods":"99")" +
+                                   (fleet_.cordoned.contains(node) ? "true" : "false") + R"(,"taints":[)" +
+                                   taints_of(node) +
+                                   R"(]},"status":{"allocatable":{"cpu":"64","memory":"64Gi","pods":"99")" +
                                    (fleet_.claims ? "" : R"(,"nvidia.com/gpu":")" + devices + "\"") + "}}}");
     if (!fleet_.claims) return;
     std::string offers;
@@ -128,10 +131,19 @@ class FleetBench {
                                             R"("nodeName":"n)" + number + R"(","devices":[)" + offers +
                                             "]}}");
   }
+  std::string taints_of(int node) const {
+    const std::string team = R"({"key":"team","effect":"NoExecute"})";
+    const std::string broken = R"({"key":"broken","effect":"NoExecute"})";
+    if (!fleet_.broken.contains(node)) return fleet_.dedicated ? team : "";
+    return fleet_.dedicated ? team + "," + broken : broken;
+  }
   static std::string meta(const std::string& name, const std::string& more = "") {
     return R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + name + "\"" + more + "},";
   }
-  static std::string spec_start() { return R"("spec":{)"; }
+  std::string spec_start() const {
+    return std::string(R"("spec":{)") +
+           (fleet_.dedicated ? R"("tolerations":[{"key":"team","operator":"Exists"}],)" : "");
+  }
   std::string containers(const std::string& claim, int devices) const {
     const std::string gpus = fleet_.claims ? "" : R"(,"nvidia.com/gpu":")" + std::to_string(devices) + "\"";
     return (fleet_.claims ? R"("resourceClaims":[{"name":"c","resourceClaimName":")" + claim + R"("}],)"

@@ -34,6 +34,7 @@ struct GroupInput {
   std::vector<std::string> levels;       // keys that it and those above it require, or their policies
   std::int32_t scheduled = 0;  // members that count for minCount: bound, committed, or at the barrier
   std::string joins;           // the decision at the barrier that the new members join; empty: none
+  bool unsettled = false;      // a decision about it is under way, so it may not be decided now
   AvoidedByPod avoid;
   std::vector<model::DeviceId> hidden;  // devices that no member may use
   GroupWishPtr wish;                    // null: no policy names the group

@@ -49,6 +49,10 @@ std::optional<PlaceLoss> loss_of(const client::View& view, const api::Pod& pod, 
 
 }  // namespace
 
+bool is_ready(const api::Node& node) {
+  return !not_ready(node);
+}
+
 bool is_failing(const api::Node& node) {
   return not_ready(node) || std::ranges::any_of(node.taints, [](const api::Taint& taint) {
            return taint.effect == api::kNoExecute;

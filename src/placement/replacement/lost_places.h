@@ -32,7 +32,8 @@ struct LostPlaces {
 // Of bound members, also those that are being deleted.
 LostPlaces lost_places(const client::View& view, std::span<const api::Pod* const> bound, Time now);
 
-// Whether nothing should be placed on the node: it is not Ready, or a taint evicts from it.
+bool is_ready(const api::Node& node);
+// Whether some pods should not be placed on the node: it is not Ready, or a taint evicts from it.
 bool is_failing(const api::Node& node);
 // The same for this pod: it is not Ready, or a taint evicts the pod from it, at once or later.
 bool is_failing_for(const api::Node& node, const api::Pod& pod);

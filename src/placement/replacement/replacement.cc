@@ -39,9 +39,8 @@ std::optional<std::size_t> broader(std::optional<std::size_t> level) {
   return level.value_or(0) > 0 ? std::optional(*level - 1) : std::nullopt;
 }
 
-// The group without the members that leave; these wait.
-GroupInput without(const GroupInput& input, std::span<const api::Pod* const> leaving) {
-  const std::set<const api::Pod*> gone(leaving.begin(), leaving.end());
+// The group without the members that leave.
+GroupInput without(const GroupInput& input, const std::set<const api::Pod*>& gone) {
   GroupInput rest = input;
   rest.placed.clear();
   rest.occupied.clear();
@@ -55,8 +54,6 @@ GroupInput without(const GroupInput& input, std::span<const api::Pod* const> lea
     rest.occupied.push_back(input.occupied[i]);
     rest.recorded.push_back(input.recorded[i]);
   }
-  rest.waiting.insert(rest.waiting.end(), leaving.begin(), leaving.end());
-  std::sort(rest.waiting.begin(), rest.waiting.end(), before_in_queue);
   rest.joins.clear();
   return rest;
 }
@@ -80,67 +77,187 @@ std::string domain_text(const GroupWish& wish, const model::Cluster& cluster, No
   return level.name + " " + domain_path(wish.levels, *wish.required, cluster.node(node).live->meta.labels);
 }
 
+using Pods = std::vector<const api::Pod*>;
+
+class ReplacementSearch {
+ public:
+  ReplacementSearch(GroupCycle& groups, const ReplacementQuestion& question, ReplacementScope scope,
+                    model::Ledger::Transaction& transaction)
+      : groups_(groups),
+        question_(question),
+        cluster_(question.context.cluster),
+        transaction_(transaction),
+        scope_(scope),
+        leaving_(question.lost.begin(), question.lost.end()) {
+    if (whole() || has(KnownDefect::WholeGroupReplaced))
+      for (const api::Pod* pod : question.input.placed)
+        if (pod->bound() && std::ranges::find(leaving_, pod) == leaving_.end()) leaving_.push_back(pod);
+    // So many of those that wait have rooms.
+    const Pods& all_waiting = question.input.waiting;
+    const std::size_t with_room = std::min(all_waiting.size(), question.rooms_kept);
+    waiting_.assign(all_waiting.begin() + static_cast<std::ptrdiff_t>(with_room), all_waiting.end());
+    Pods waiting = waiting_;
+    waiting.insert(waiting.end(), leaving_.begin(), leaving_.end());
+    has_domain_ = set_rest(leaving_, std::move(waiting));
+    if (whole()) rest_.scheduled = question.input.group->minimum() - static_cast<int>(leaving_.size());
+  }
+
+  ReplacementAnswer run() {
+    if (!has_domain_) return {};
+    const auto before = transaction_.savepoint();
+    ReplacementAnswer answer = place(leaving_);
+    const bool some_stay = answer.plan && answer.plan->rooms.size() < leaving_.size();
+    if (whole() && some_stay) return {};
+    if (all_placed_ || whole()) return answer;
+    if (!waiting_.empty()) {
+      place_waiting();
+      answer = place_those_that_fit(leaving_);
+    } else if (some_stay) {
+      answer = place_those_that_fit(pods_of(*answer.plan));
+    }
+    transaction_.roll_back_to(before);
+    return answer;
+  }
+
+ private:
+  static Pods pods_of(const ReplacementPlan& plan) {
+    Pods pods;
+    for (const ReplacementRoom& room : plan.rooms) pods.push_back(room.pod);
+    return pods;
+  }
+
+  bool whole() const { return scope_ == ReplacementScope::Group; }
+
+  // `rest_` without these; all others stay, and hold it in their domain. False: they share none.
+  bool set_rest(const Pods& leaving, Pods waiting) {
+    std::set<const api::Pod*> gone(leaving.begin(), leaving.end());
+    gone.insert(question_.leaving.begin(), question_.leaving.end());
+    rest_ = without(question_.input, gone);
+    rest_.scheduled += static_cast<std::int32_t>(question_.rooms_kept);
+    for (const auto& [pod, node] : placed_late_) {
+      rest_.placed.push_back(pod);
+      rest_.occupied.push_back(node);
+      rest_.recorded.emplace_back();
+      ++rest_.scheduled;
+    }
+    rest_.waiting = std::move(waiting);
+    std::ranges::sort(rest_.waiting, before_in_queue);
+    avoid_failing_nodes(cluster_, rest_);
+    return keep_domain();
+  }
+
+  // False: there is no such domain.
+  bool keep_domain() {
+    const std::vector<WishMember> staying = placed_members(cluster_, rest_, {});
+    if (whole() || staying.empty()) return true;
+    const std::optional<std::size_t> kept = reached_level(*rest_.wish, staying);
+    if (scope_ == ReplacementScope::Wider && !kept) return false;
+    rest_.wish = scope_ == ReplacementScope::Domain ? with_required(*rest_.wish, kept, std::nullopt)
+                                                    : with_required(*rest_.wish, broader(kept), kept);
+    return true;
+  }
+
+  // What `rest_` waits for, once these have left. The transaction is left as it was.
+  ReplacementAnswer place(std::span<const api::Pod* const> leaving) {
+    const auto before = transaction_.savepoint();
+    for (const api::Pod* pod : leaving)
+      cluster_.remove(cluster_.find_pod(pod->meta.ns, pod->meta.name), model::GroupClaims::Kept,
+                      transaction_);
+    const auto removed = transaction_.savepoint();
+    const GroupOutcome outcome = groups_.run(question_.context, rest_, transaction_);
+    const bool placed = outcome.kind == GroupOutcome::Kind::Placed;
+    all_placed_ = placed && outcome.placed() == rest_.waiting.size();
+    const model::Plan plan = placed ? transaction_.take_since(removed) : model::Plan();
+    transaction_.roll_back_to(before);
+    if (placed) return rooms_in(plan, leaving);
+    return {std::nullopt,
+            outcome.refusal && outcome.refusal->group && outcome.refusal->group->unproved.empty()};
+  }
+
+  ReplacementAnswer rooms_in(const model::Plan& plan, std::span<const api::Pod* const> leaving) const {
+    ReplacementPlan found;
+    for (const model::Step& step : plan.steps) {
+      const auto* place = std::get_if<model::Place>(&step);
+      const api::Pod* pod = place ? cluster_.pod(place->pod).live.get() : nullptr;
+      if (pod && std::ranges::find(leaving, pod) != leaving.end())
+        found.rooms.push_back({pod, place->node, steps_of(plan, *place)});
+    }
+    if (found.rooms.empty()) return {};
+    std::ranges::sort(found.rooms, {}, [](const ReplacementRoom& room) { return room.pod->meta.name; });
+    found.domain = domain_text(*rest_.wish, cluster_, found.rooms.front().node);
+    return {std::move(found)};
+  }
+
+  // As the next decision does it, so that nobody leaves for a room that these get.
+  void place_waiting() {
+    GroupInput late = rest_;
+    late.waiting = waiting_;
+    late.scheduled = question_.input.scheduled;
+    const auto before = transaction_.savepoint();
+    const GroupOutcome outcome = groups_.run(question_.context, late, transaction_);
+    if (outcome.kind != GroupOutcome::Kind::Placed) return transaction_.roll_back_to(before);
+    for (std::size_t i = 0; i < late.waiting.size(); ++i)
+      if (outcome.members[i].node.valid())
+        placed_late_.emplace_back(late.waiting[i], outcome.members[i].node);
+  }
+
+  // Members without room stay, and keep what they have.
+  ReplacementAnswer place_those_that_fit(Pods leaving) {
+    for (std::size_t i = 0; i < kReplacementTriesMax; ++i) {
+      if (!set_rest(leaving, leaving)) return {};
+      ReplacementAnswer answer = place(leaving);
+      if (!answer.plan || answer.plan->rooms.size() == leaving.size()) return answer;
+      leaving = pods_of(*answer.plan);
+    }
+    return {std::nullopt, false};
+  }
+
+  GroupCycle& groups_;
+  const ReplacementQuestion& question_;
+  const model::Cluster& cluster_;
+  model::Ledger::Transaction& transaction_;
+  const ReplacementScope scope_;
+  Pods leaving_;
+  Pods waiting_;                                                 // besides
+  std::vector<std::pair<const api::Pod*, NodeId>> placed_late_;  // of those
+  GroupInput rest_;  // the group without the members that leave; these wait
+  bool has_domain_ = true;
+  bool all_placed_ = false;  // by the latest place()
+};
+
 }  // namespace
 
 // From other nodes the filter of taints keeps the pod away.
-void avoid_failing_nodes(const model::Cluster& cluster, GroupInput& input) {
+void avoid_failing_nodes(const model::Cluster& cluster, std::span<GroupInput* const> groups) {
+  const auto waits = [](const GroupInput* input) { return !input->waiting.empty(); };
+  if (std::ranges::none_of(groups, waits)) return;
   const std::vector<NodeId> failing = failing_nodes(cluster);
   if (failing.empty()) return;
   std::map<std::pair<AvoidedNodes, std::vector<NodeId>>, AvoidedNodes> known;
-  for (const api::Pod* pod : input.waiting) {
+  const auto avoid = [&](GroupInput& input, const api::Pod& pod) {
     std::vector<NodeId> tolerated;
     for (const NodeId node : failing)
       if (const api::Node& live = *cluster.node(node).live;
-          is_failing_for(live, *pod) && plugins::tolerates_taints(*pod, live))
+          is_failing_for(live, pod) && plugins::tolerates_taints(pod, live))
         tolerated.push_back(node);
-    if (tolerated.empty()) continue;
-    AvoidedNodes& avoided = input.avoid[pod->meta.uid];
+    if (tolerated.empty()) return;
+    AvoidedNodes& avoided = input.avoid[pod.meta.uid];
     const auto [at, is_new] = known.try_emplace({avoided, tolerated});
     if (is_new) at->second = avoided.with(AvoidedNodes(std::move(tolerated)));
     avoided = at->second;
-  }
+  };
+  for (GroupInput* const input : groups)
+    for (const api::Pod* pod : input->waiting) avoid(*input, *pod);
+}
+
+void avoid_failing_nodes(const model::Cluster& cluster, GroupInput& input) {
+  GroupInput* const alone[] = {&input};
+  avoid_failing_nodes(cluster, alone);
 }
 
 ReplacementAnswer find_replacement(GroupCycle& groups, const ReplacementQuestion& question,
                                    ReplacementScope scope, model::Ledger::Transaction& transaction) {
-  const model::Cluster& cluster = question.context.cluster;
-  std::vector<const api::Pod*> leaving(question.lost.begin(), question.lost.end());
-  if (scope == ReplacementScope::Group || has(KnownDefect::WholeGroupReplaced))
-    for (const api::Pod* pod : question.input.placed)
-      if (pod->bound() && std::ranges::find(leaving, pod) == leaving.end()) leaving.push_back(pod);
-  GroupInput rest = without(question.input, leaving);
-  avoid_failing_nodes(cluster, rest);
-  const std::vector<WishMember> staying = placed_members(cluster, rest, {});
-  if (scope != ReplacementScope::Group && !staying.empty()) {
-    const std::optional<std::size_t> kept = reached_level(*rest.wish, staying);
-    if (scope == ReplacementScope::Wider && !kept) return {};
-    rest.wish = scope == ReplacementScope::Domain ? with_required(*rest.wish, kept, std::nullopt)
-                                                  : with_required(*rest.wish, broader(kept), kept);
-  }
-  const auto before = transaction.savepoint();
-  for (const api::Pod* pod : leaving)
-    cluster.remove(cluster.find_pod(pod->meta.ns, pod->meta.name), model::GroupClaims::Kept, transaction);
-  const auto removed = transaction.savepoint();
-  const GroupOutcome outcome = groups.run(question.context, rest, transaction);
-  if (outcome.kind != GroupOutcome::Kind::Placed) {
-    transaction.roll_back_to(before);
-    const bool searched_all =
-        outcome.refusal && outcome.refusal->group && outcome.refusal->group->unproved.empty();
-    return {std::nullopt, searched_all};
-  }
-  const model::Plan plan = transaction.take_since(removed);
-  transaction.roll_back_to(before);
-  ReplacementPlan found;
-  for (const model::Step& step : plan.steps) {
-    const auto* place = std::get_if<model::Place>(&step);
-    const api::Pod* pod = place ? cluster.pod(place->pod).live.get() : nullptr;
-    if (pod && std::ranges::find(leaving, pod) != leaving.end())
-      found.rooms.push_back({pod, place->node, steps_of(plan, *place)});
-  }
-  if (found.rooms.empty()) return {};
-  std::ranges::sort(found.rooms, {}, [](const ReplacementRoom& room) { return room.pod->meta.name; });
-  found.domain = domain_text(*rest.wish, cluster, found.rooms.front().node);
-  return {std::move(found)};
+  return ReplacementSearch(groups, question, scope, transaction).run();
 }
 
 GroupWishPtr wish_of_late_members(const model::Cluster& cluster, const GroupInput& input) {

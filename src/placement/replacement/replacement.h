@@ -2,9 +2,10 @@
 //
 // The lost members leave, and are placed like late members of their group: inside the domain that the
 // others share, and on no failing node. Where that has no room, the next broader level, or the whole group in
-// another domain. Pure: the transaction is left as it was. Owner: the scheduler, one thread. Cost: that of a
-// decision about so many members, and O(nodes). Source: PlacementPolicy, spec.replaceFailedNodes and
-// spec.whenNoSpare (docs/topology.md).
+// another domain. If not all fit, members that wait already go first, and lost ones without room stay: they
+// keep what they have. Pure: the transaction is left as it was. Owner: the scheduler, one thread. Cost: that
+// of up to kReplacementTriesMax decisions about so many members, and O(nodes). Source: PlacementPolicy,
+// spec.replaceFailedNodes and spec.whenNoSpare (docs/topology.md).
 #pragma once
 
 #include <optional>
@@ -17,14 +18,19 @@
 
 namespace berth::placement {
 
+// So often those that fit are placed again, where the rooms of those that stay are in use.
+inline constexpr std::size_t kReplacementTriesMax = 8;
+
 // Domain: the narrowest wished or required domain that the other members share. Wider: one level more.
 // Group: all members leave, and are placed as a new group is.
 enum class ReplacementScope : std::uint8_t { Domain, Wider, Group };
 
 struct ReplacementQuestion {
   const SchedulingContext& context;
-  const GroupInput& input;                // as for a decision, with a wish
-  std::span<const api::Pod* const> lost;  // bound members, also some that are being deleted
+  const GroupInput& input;                        // as for a decision, with a wish
+  std::span<const api::Pod* const> lost;          // bound members, also some that are being deleted
+  std::span<const api::Pod* const> leaving = {};  // bound members that leave already, with rooms elsewhere
+  std::size_t rooms_kept = 0;                     // for their successors: holds that bind the group, too
 };
 
 // What the successor of one member needs.
@@ -49,6 +55,7 @@ ReplacementAnswer find_replacement(GroupCycle& groups, const ReplacementQuestion
 // Waiting members avoid nodes that they would have to leave again. Cost: O(nodes), and O(failing nodes) a
 // member.
 void avoid_failing_nodes(const model::Cluster& cluster, GroupInput& input);
+void avoid_failing_nodes(const model::Cluster& cluster, std::span<GroupInput* const> groups);
 // The wish for late members of a group that has spread beyond its required level: what they still share.
 GroupWishPtr wish_of_late_members(const model::Cluster& cluster, const GroupInput& input);
 // `now`, the wish of late members, one level wider; null: there is none, or the policy does not ask for it.

@@ -5,6 +5,7 @@
 
 #include "client/group_tree.h"
 #include "placement/replacement/lost_places.h"
+#include "placement/replacement/replacement.h"
 #include "placement/wishes/reached.h"
 
 namespace berth::placement {
@@ -69,6 +70,18 @@ std::vector<NodeId> outside_of_tree(const client::View& view, const model::Clust
   }
   std::ranges::sort(outside);
   return outside;
+}
+
+void avoid_failing_nodes(const model::Cluster& cluster, TreeInput& tree) {
+  std::vector<bool> is_replaced(tree.nodes.size());
+  std::vector<GroupInput*> groups;
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    TreeNode& node = tree.nodes[i];
+    const GroupWish* wish = node.own_wish();
+    is_replaced[i] = (wish && wish->replaces_failed_nodes) || (node.parent && is_replaced[*node.parent]);
+    if (is_replaced[i] && node.is_group()) groups.push_back(&node.group);
+  }
+  avoid_failing_nodes(cluster, groups);
 }
 
 }  // namespace berth::placement

@@ -19,5 +19,8 @@ bool is_replaced_by_tree(const client::View& view, const OwnersOf& owners, const
 // Nodes outside of these domains, ascending.
 std::vector<NodeId> outside_of_tree(const client::View& view, const model::Cluster& cluster,
                                     const OwnersOf& owners, const api::PodGroup& group);
+// Waiting members of the groups that a policy of their own, or one above, replaces avoid failing nodes. The
+// tree has its wishes. Cost: that of avoid_failing_nodes() for all of them.
+void avoid_failing_nodes(const model::Cluster& cluster, TreeInput& tree);
 
 }  // namespace berth::placement

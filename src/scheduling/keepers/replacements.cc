@@ -75,14 +75,19 @@ void Replacements::add_holds(const GroupKey& group, std::vector<model::HoldId>& 
     for (const SuccessorRoom& room : replacement->rooms) holds.push_back(room.hold.id());
 }
 
-void Replacements::begin(const GroupKey& group, Replacement replacement, Time now) {
-  end(group);
-  for (const auto& [name, pod] : replacement.leaving) {
+void Replacements::add(const GroupKey& group, Replacement more, Time now) {
+  for (const auto& [name, pod] : more.leaving) {
     leaving_[pod_key(group, name)] = {group};
     writes_.want(pod_key(group, name), now);
   }
-  want_look(group, replacement.until);
-  replacements_.emplace(group, std::move(replacement));
+  want_look(group, more.until);
+  const auto found = replacements_.find(group);
+  if (found == replacements_.end()) return void(replacements_.emplace(group, std::move(more)));
+  Replacement& known = found->second;
+  for (auto& [name, pod] : more.leaving) known.leaving.insert_or_assign(name, std::move(pod));
+  known.rooms.splice(known.rooms.end(), more.rooms);
+  if (known.where != more.where) known.where.clear();
+  known.until = more.until;
 }
 
 bool Replacements::keep_rooms(const GroupKey& group, std::size_t count, std::span<const std::string> filled) {
@@ -104,10 +109,11 @@ void Replacements::keep_member(const GroupKey& group, const std::string& pod) {
   Replacement& replacement = found->second;
   const auto leaving = replacement.leaving.find(pod);
   if (leaving == replacement.leaving.end()) return;
+  const auto is_its_own = [&](const SuccessorRoom& room) {
+    return room.leaves && room.leaves->meta.uid == leaving->second.uid;
+  };
   std::list<SuccessorRoom>& rooms = replacement.rooms;
-  if (const auto room = std::ranges::find(rooms, leaving->second.room, &SuccessorRoom::node);
-      room != rooms.end())
-    rooms.erase(room);
+  if (const auto room = std::ranges::find_if(rooms, is_its_own); room != rooms.end()) rooms.erase(room);
   replacement.leaving.erase(leaving);
   leaving_.erase(pod_key(group, pod));
   writes_.erase(pod_key(group, pod));

@@ -1,7 +1,8 @@
 // Members that leave failed nodes: who is evicted, and the room that is kept for the successors.
 //
 // One replacement a group. Its room is held against equal and lower priorities until the group is whole
-// again, at most kReplacementMax. Each member has a room of its own, which ends when a successor has a place.
+// again, at most kReplacementMax after the last members that began to leave. Each member has a room of its
+// own, which ends when a successor has a place. Lost members without room stay, and may follow later.
 // Level-triggered: a member that the view shows alive on a failed node is evicted until the API has accepted
 // that. It is evicted through the Eviction API alone, and a refusal by a budget is repeated with backoff.
 // After a restart nothing is known here: members that are still there are found again, those that left come
@@ -28,7 +29,7 @@
 namespace berth::scheduling {
 
 inline constexpr Duration kReplacementMax = Duration::minutes(5);
-inline constexpr Duration kSpareSearchEvery = Duration::seconds(10);  // after a search that found no room
+inline constexpr Duration kSpareSearchEvery = Duration::seconds(10);  // after a search or a room in vain
 inline constexpr Duration kPlacesSettle = Duration::millis(100);      // changes of a group are seen together
 inline constexpr std::size_t kReplacedPodsMax = 16'384;               // under way; beyond, groups wait
 inline constexpr std::size_t kReplacementsInFlightMax = 64;           // writes
@@ -84,8 +85,9 @@ class Replacements {
   // The holds of all its rooms.
   void add_holds(const GroupKey& group, std::vector<model::HoldId>& holds) const;
   bool full() const { return leaving_.size() >= kReplacedPodsMax; }
-  // Replaces the group's replacement; its members are evicted from now on.
-  void begin(const GroupKey& group, Replacement replacement, Time now);
+  // More members of the group are evicted from now on. Without a replacement under way this one begins; else
+  // that one keeps its size and scope.
+  void add(const GroupKey& group, Replacement more, Time now);
   // Ends rooms until no more than so many are left: first one on each of these nodes, in their order, then
   // the latest. True if one ended.
   bool keep_rooms(const GroupKey& group, std::size_t count, std::span<const std::string> filled);
