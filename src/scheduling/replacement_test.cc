@@ -428,6 +428,22 @@ TEST_F(Replacing, AMemberThatStaysKeepsItsRoom) {
   EXPECT_EQ(reason(), "NoSpareRoom");
 }
 
+// The successor would have to go where the other one is.
+TEST_F(Replacing, AMemberThatStaysKeepsTheDomain) {
+  put_policy();
+  put_rack("r1", 2);
+  run_gang(2, "", 1);
+  put_rack("r2", 1);
+  for (const int member : {0, 1}) change_node(place(member), "", kEvicting);
+  pass();
+  EXPECT_TRUE(evicted().empty());
+  EXPECT_EQ(reason(), "NoSpareRoom");
+  bench.put_node({"r2-more", "4", "8Gi", "110", {{"block", "b1"}, {"rack", "r2"}}});
+  pass(kSpareSearchEvery + Duration::seconds(1));
+  EXPECT_EQ(kept_on(), (std::set<std::string>{"r2-0", "r2-more"}));
+  EXPECT_EQ(evicted().size(), 2u);
+}
+
 // The search for room comes before the decision about the member that waits.
 TEST_F(Replacing, NobodyLeavesForTheRoomOfAMemberThatWaits) {
   put_policy();
