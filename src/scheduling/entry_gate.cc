@@ -152,18 +152,21 @@ bool EntryGate::join(const client::View& view, const EntityKey& key, const std::
                      Time now) {
   const MemberCounts::CountedEntity* entry = counts_.find(key);
   if (!entry || (!entry->held && !loop_.queue.contains(key))) return false;
-  std::set<std::string_view> groups;
+  std::set<std::string_view> joined;
+  const std::optional<placement::GroupGate> before = entry->held;
   for (const std::string& name : pods) {
     const api::Pod* pod = view.pods.find(key.ns, name);
     const bool waits = pod && !pod->group.empty() && loop_.wants_place(view, *pod) && !gate(view, *pod, now);
     if (!waits || !counts_.join(key, pod->group)) return false;
-    groups.insert(pod->group);
+    joined.insert(pod->group);
   }
   if (!entry->held) return true;
   log_gate(key, *entry->held, now);
   if (key.kind == EntityKind::Group) return true;
-  for (const std::string_view group : groups)
-    log_gate(EntityKey{key.ns, std::string(group), EntityKind::Group}, *entry->held, now);
+  // The gate may name the group: then the other groups say the same.
+  for (const auto& [group, members] : entry->groups)
+    if (members.waits && (joined.contains(group) || entry->held != before))
+      log_gate(EntityKey{key.ns, group, EntityKind::Group}, *entry->held, now);
   if (const api::CompositePodGroup* root = view.composite_groups.find(key.ns, key.name))
     tell_held(view, client::key_of(api::Kind::CompositePodGroup, root->meta), *root, *entry->held, now);
   return true;

@@ -1,7 +1,7 @@
 // Which waiting entries may be tried: each entry that changed enters the queue, is gated, or leaves it.
 //
 // Cost: O(log n) an entry, of a group or tree O(members). A pod that joins one that waits is O(log n), unless
-// its group is complete with it. Source: kube-scheduler's PreEnqueue.
+// its group is complete with it; in a tree O(groups). Source: kube-scheduler's PreEnqueue.
 #pragma once
 
 #include "scheduling/decision_log.h"

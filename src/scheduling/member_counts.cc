@@ -25,6 +25,7 @@ bool MemberCounts::join(const placement::EntityKey& key, const std::string& grou
   const auto members = entry->second.groups.find(group);
   if (members == entry->second.groups.end() || ++members->second.alive == members->second.wanted)
     return false;
+  members->second.waits = true;
   if (entry->second.held) count_in(*entry->second.held, group, members->second.alive);
   return true;
 }

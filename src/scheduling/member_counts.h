@@ -2,11 +2,12 @@
 // changes a count, unless its group is complete with it.
 //
 // Noted when the whole entry is evaluated, and forgotten when anything but a new member changes. Owner: the
-// EntryGate, one thread. Cost: O(1) a pod that joins, O(groups) an entry that is noted. Memory: proportional
-// to the groups that wait.
+// EntryGate, one thread. Cost: O(log n) a pod that joins, O(groups) an entry that is noted. Memory:
+// proportional to the groups that wait.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -20,10 +21,11 @@ class MemberCounts {
  public:
   struct Members {
     std::int32_t alive = 0, wanted = 0;
+    bool waits = false;  // one of them
   };
   struct CountedEntity {
     std::optional<placement::GroupGate> held;  // too few members, or groups; none: the entry may be tried
-    std::unordered_map<std::string, Members> groups;
+    std::map<std::string, Members> groups;
   };
 
   void note(const placement::EntityKey& key, CountedEntity entity) {

@@ -100,7 +100,8 @@ void EntryGate::note_counts(const TreeMembers& tree, const std::optional<placeme
   for (const placement::TreeMember& node : tree.nodes)
     if (node.group)
       counted.groups[node.group->meta.name] = {.alive = node.members.alive,
-                                               .wanted = std::max(1, node.group->minimum())};
+                                               .wanted = std::max(1, node.group->minimum()),
+                                               .waits = !node.members.waiting.empty()};
   counts_.note(tree.key, std::move(counted));
 }
 

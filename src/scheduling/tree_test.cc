@@ -221,6 +221,30 @@ TEST(Trees, AGroupThatBeginsDoesNotJoinADecisionAtTheBarrier) {
   EXPECT_NE(bench.request_of("b-0")->decision_id, bench.request_of("a-0")->decision_id);
 }
 
+class LatestGates final : public DecisionLog {
+ public:
+  void append(DecisionRecord) override {}
+  void gated(GateRecord record) override { words[record.name] = placement::gate_words(record.gate); }
+  std::map<std::string, std::string> words;
+};
+
+TEST(Trees, AMemberThatJoinsRenewsTheGatesOfAllGroups) {
+  TreeBench bench;
+  LatestGates gates;
+  bench.decisions.pass_on_to(&gates);
+  bench.put_composite("root", 2);
+  bench.put_child("a", 2, "root");
+  bench.put_child("b", 3, "root");
+  bench.put_pods("a", 1);
+  bench.put_pods("b", 1);
+  bench.run();
+  bench.put_pod({"b-1", "1", "b"});
+  bench.run();
+  ASSERT_EQ(gates.words.size(), 3u);
+  for (const auto& [name, words] : gates.words)
+    EXPECT_NE(words.find("PodGroup b has 2 of 3 pods"), std::string::npos) << name << ": " << words;
+}
+
 // The member that the decision leaves out is in the queue, and the new node wakes it.
 TEST(Trees, NobodyIsDecidedWhileRequestsOfTheTreeAreWritten) {
   for (const bool joins : {false, true}) {

@@ -291,7 +291,7 @@ class RestCheck {
   struct FailedMembers {
     std::vector<const StoredPod*> lost;  // on failed nodes
     std::int64_t healthy = 0;
-    std::set<std::string> domains;  // of healthy members
+    std::set<std::string> domains, lost_domains;  // of healthy members, and of lost ones
   };
   // None: somebody waits for room first, is about to go, or has lost devices.
   std::optional<FailedMembers> failed_members(const StoredGroup& group) const {
@@ -302,36 +302,40 @@ class RestCheck {
       const StoredPod& pod = state_.pods.at(name);
       if (pod.finished()) continue;
       const auto node = state_.nodes.find(pod.node);
-      const bool lost = node == state_.nodes.end() || node->second.failed;
-      if (!pod.runs_or_will() || (lost && !pod.claims.empty())) return std::nullopt;
-      if (lost) {
+      if (!pod.runs_or_will() || node == state_.nodes.end()) return std::nullopt;
+      const bool lost = node->second.failed;
+      if (lost && !pod.claims.empty()) return std::nullopt;
+      if (lost)
         members.lost.push_back(&pod);
-        continue;
-      }
-      ++members.healthy;
+      else
+        ++members.healthy;
       if (const auto label = node->second.labels.find(group.key); label != node->second.labels.end())
-        members.domains.insert(label->second);
+        (lost ? members.lost_domains : members.domains).insert(label->second);
     }
     return members;
   }
-  // Members that stay on failed nodes, while a domain has room for as many of them as the gang's minimum asks
-  // for: that of the others, or any if all are lost.
+  // Members that stay on failed nodes, while there is room for all of them: in the domain of the others, or,
+  // if nobody else is there, in any. Or for as many as the gang's minimum asks for, where all are.
   void check_failed_nodes(const StoredGroup& group) {
-    std::optional<FailedMembers> members = failed_members(group);
+    const std::optional<FailedMembers> members = failed_members(group);
     if (!members || members->lost.empty() || members->domains.size() > 1) return;
-    const bool all_lost = members->healthy == 0 && group.parent.empty();
-    if (all_lost) members->domains = domains_of(state_, group.key);
     const std::vector<const StoredPod*>& lost = members->lost;
+    const bool all_lost = members->healthy == 0;
+    if (all_lost && (group.key.empty() || !group.parent.empty())) return;  // others may say where
+    for (const std::string& domain : all_lost ? domains_of(state_, group.key) : members->domains)
+      if (fit_in(state_, lost, group.key, domain)) return say_stays(lost, ssize(lost), domain);
     const std::int64_t needed = std::max<std::int64_t>(1, group.min - members->healthy);
-    if (needed > ssize(lost)) return;
-    for (const std::string& domain : members->domains) {
-      if (!fit_in(state_, {lost.begin(), lost.begin() + needed}, group.key, domain) ||
-          !fit_in(state_, {lost.end() - needed, lost.end()}, group.key, domain))
-        continue;
-      return say_fits(*lost.front(), "I19: pod " + lost.front()->name + " stays on " + lost.front()->node +
-                                         ", which has failed, and " + std::to_string(needed) +
-                                         " members would fit elsewhere in " + domain);
-    }
+    std::set<std::string> shared = members->lost_domains;
+    shared.insert(members->domains.begin(), members->domains.end());
+    if (shared.size() != 1 || needed >= ssize(lost)) return;
+    if (fit_in(state_, {lost.begin(), lost.begin() + needed}, group.key, *shared.begin()) &&
+        fit_in(state_, {lost.end() - needed, lost.end()}, group.key, *shared.begin()))
+      say_stays(lost, needed, *shared.begin());
+  }
+  void say_stays(const std::vector<const StoredPod*>& lost, std::int64_t fit, const std::string& domain) {
+    say_fits(*lost.front(), "I19: pod " + lost.front()->name + " stays on " + lost.front()->node +
+                                ", which has failed, and " + std::to_string(fit) +
+                                " members would fit elsewhere in " + domain);
   }
   // A tree of which nothing runs, and all is there. Keys are on its root, and on its groups of pods.
   void check_tree(const StoredComposite& root) {

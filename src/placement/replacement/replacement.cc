@@ -88,30 +88,26 @@ class ReplacementSearch {
         cluster_(question.context.cluster),
         transaction_(transaction),
         scope_(scope),
-        leaving_(question.lost.begin(), question.lost.end()) {
+        lost_(question.lost.begin(), question.lost.end()) {
     if (whole() || has(KnownDefect::WholeGroupReplaced))
       for (const api::Pod* pod : question.input.placed)
-        if (pod->bound() && std::ranges::find(leaving_, pod) == leaving_.end()) leaving_.push_back(pod);
+        if (pod->bound() && std::ranges::find(lost_, pod) == lost_.end()) lost_.push_back(pod);
     // So many of those that wait have rooms.
-    const Pods& all_waiting = question.input.waiting;
-    const std::size_t with_room = std::min(all_waiting.size(), question.rooms_kept);
-    waiting_.assign(all_waiting.begin() + static_cast<std::ptrdiff_t>(with_room), all_waiting.end());
-    Pods waiting = waiting_;
-    waiting.insert(waiting.end(), leaving_.begin(), leaving_.end());
-    has_domain_ = set_rest(leaving_, std::move(waiting));
-    if (whole()) rest_.scheduled = question.input.group->minimum() - static_cast<int>(leaving_.size());
+    const Pods& waiting = question.input.waiting;
+    const std::size_t with_room = std::min(waiting.size(), question.rooms_kept);
+    waiting_.assign(waiting.begin() + static_cast<std::ptrdiff_t>(with_room), waiting.end());
   }
 
   ReplacementAnswer run() {
-    if (!has_domain_) return {};
+    const Tried together = place(lost_, waiting_);
+    if (together.all_placed) return together.answer;
+    const bool some_stay = together.answer.plan && together.answer.plan->rooms.size() < lost_.size();
+    if (whole()) return some_stay ? ReplacementAnswer() : together.answer;
     const auto before = transaction_.savepoint();
-    ReplacementAnswer answer = place(leaving_);
-    const bool some_stay = answer.plan && answer.plan->rooms.size() < leaving_.size();
-    if (whole() && some_stay) return {};
-    if (all_placed_ || whole()) return answer;
+    ReplacementAnswer answer = together.answer;
     if (!waiting_.empty()) {
       place_waiting();
-      answer = place_those_that_fit(leaving_);
+      answer = place_those_that_fit(lost_);
     } else if (some_stay) {
       answer = place_those_that_fit(pods_of(*answer.plan));
     }
@@ -120,61 +116,65 @@ class ReplacementSearch {
   }
 
  private:
+  struct Tried {
+    ReplacementAnswer answer;
+    bool all_placed = false;  // waiting ones, too
+  };
+
+  bool whole() const { return scope_ == ReplacementScope::Group; }
   static Pods pods_of(const ReplacementPlan& plan) {
     Pods pods;
     for (const ReplacementRoom& room : plan.rooms) pods.push_back(room.pod);
     return pods;
   }
 
-  bool whole() const { return scope_ == ReplacementScope::Group; }
-
-  // `rest_` without these; all others stay, and hold it in their domain. False: they share none.
-  bool set_rest(const Pods& leaving, Pods waiting) {
+  // The group once these have left. They wait, and so do those of `waiting`. None: it has no such domain.
+  std::optional<GroupInput> rest_of(const Pods& leaving, const Pods& waiting) const {
     std::set<const api::Pod*> gone(leaving.begin(), leaving.end());
     gone.insert(question_.leaving.begin(), question_.leaving.end());
-    rest_ = without(question_.input, gone);
-    rest_.scheduled += static_cast<std::int32_t>(question_.rooms_kept);
-    for (const auto& [pod, node] : placed_late_) {
-      rest_.placed.push_back(pod);
-      rest_.occupied.push_back(node);
-      rest_.recorded.emplace_back();
-      ++rest_.scheduled;
-    }
-    rest_.waiting = std::move(waiting);
-    std::ranges::sort(rest_.waiting, before_in_queue);
-    avoid_failing_nodes(cluster_, rest_);
-    return keep_domain();
+    GroupInput rest = without(question_.input, gone);
+    for (const auto& [pod, node] : late_) add_placed(pod, node, rest);
+    rest.scheduled += static_cast<std::int32_t>(question_.rooms_kept + late_.size());
+    // A group that leaves as a whole needs room for all.
+    if (whole()) rest.scheduled = rest.group->minimum() - static_cast<std::int32_t>(leaving.size());
+    rest.waiting = waiting;
+    rest.waiting.insert(rest.waiting.end(), leaving.begin(), leaving.end());
+    std::ranges::sort(rest.waiting, before_in_queue);
+    avoid_failing_nodes(cluster_, rest);
+    const std::vector<WishMember> staying = placed_members(cluster_, rest, {});
+    if (whole() || staying.empty()) return rest;
+    const std::optional<std::size_t> kept = reached_level(*rest.wish, staying);
+    if (scope_ == ReplacementScope::Wider && !kept) return std::nullopt;
+    rest.wish = scope_ == ReplacementScope::Domain ? with_required(*rest.wish, kept, std::nullopt)
+                                                   : with_required(*rest.wish, broader(kept), kept);
+    return rest;
+  }
+  static void add_placed(const api::Pod* pod, NodeId node, GroupInput& input) {
+    input.placed.push_back(pod);
+    input.occupied.push_back(node);
+    input.recorded.emplace_back();
   }
 
-  // False: there is no such domain.
-  bool keep_domain() {
-    const std::vector<WishMember> staying = placed_members(cluster_, rest_, {});
-    if (whole() || staying.empty()) return true;
-    const std::optional<std::size_t> kept = reached_level(*rest_.wish, staying);
-    if (scope_ == ReplacementScope::Wider && !kept) return false;
-    rest_.wish = scope_ == ReplacementScope::Domain ? with_required(*rest_.wish, kept, std::nullopt)
-                                                    : with_required(*rest_.wish, broader(kept), kept);
-    return true;
-  }
-
-  // What `rest_` waits for, once these have left. The transaction is left as it was.
-  ReplacementAnswer place(std::span<const api::Pod* const> leaving) {
+  // The transaction is left as it was.
+  Tried place(const Pods& leaving, const Pods& waiting) {
+    const std::optional<GroupInput> rest = rest_of(leaving, waiting);
+    if (!rest) return {};
     const auto before = transaction_.savepoint();
     for (const api::Pod* pod : leaving)
       cluster_.remove(cluster_.find_pod(pod->meta.ns, pod->meta.name), model::GroupClaims::Kept,
                       transaction_);
     const auto removed = transaction_.savepoint();
-    const GroupOutcome outcome = groups_.run(question_.context, rest_, transaction_);
+    const GroupOutcome outcome = groups_.run(question_.context, *rest, transaction_);
     const bool placed = outcome.kind == GroupOutcome::Kind::Placed;
-    all_placed_ = placed && outcome.placed() == rest_.waiting.size();
     const model::Plan plan = placed ? transaction_.take_since(removed) : model::Plan();
     transaction_.roll_back_to(before);
-    if (placed) return rooms_in(plan, leaving);
-    return {std::nullopt,
-            outcome.refusal && outcome.refusal->group && outcome.refusal->group->unproved.empty()};
+    if (placed) return {rooms_in(plan, leaving, *rest->wish), outcome.placed() == rest->waiting.size()};
+    const bool searched_all =
+        outcome.refusal && outcome.refusal->group && outcome.refusal->group->unproved.empty();
+    return {{std::nullopt, searched_all}};
   }
 
-  ReplacementAnswer rooms_in(const model::Plan& plan, std::span<const api::Pod* const> leaving) const {
+  ReplacementAnswer rooms_in(const model::Plan& plan, const Pods& leaving, const GroupWish& wish) const {
     ReplacementPlan found;
     for (const model::Step& step : plan.steps) {
       const auto* place = std::get_if<model::Place>(&step);
@@ -184,28 +184,26 @@ class ReplacementSearch {
     }
     if (found.rooms.empty()) return {};
     std::ranges::sort(found.rooms, {}, [](const ReplacementRoom& room) { return room.pod->meta.name; });
-    found.domain = domain_text(*rest_.wish, cluster_, found.rooms.front().node);
+    found.domain = domain_text(wish, cluster_, found.rooms.front().node);
     return {std::move(found)};
   }
 
   // As the next decision does it, so that nobody leaves for a room that these get.
   void place_waiting() {
-    GroupInput late = rest_;
-    late.waiting = waiting_;
-    late.scheduled = question_.input.scheduled;
+    GroupInput next = question_.input;
+    next.waiting = waiting_;
+    avoid_failing_nodes(cluster_, next);
     const auto before = transaction_.savepoint();
-    const GroupOutcome outcome = groups_.run(question_.context, late, transaction_);
+    const GroupOutcome outcome = groups_.run(question_.context, next, transaction_);
     if (outcome.kind != GroupOutcome::Kind::Placed) return transaction_.roll_back_to(before);
-    for (std::size_t i = 0; i < late.waiting.size(); ++i)
-      if (outcome.members[i].node.valid())
-        placed_late_.emplace_back(late.waiting[i], outcome.members[i].node);
+    for (std::size_t i = 0; i < waiting_.size(); ++i)
+      if (outcome.members[i].node.valid()) late_.emplace_back(waiting_[i], outcome.members[i].node);
   }
 
-  // Members without room stay, and keep what they have.
+  // Members without room stay: they keep what they have, and count where the others may go.
   ReplacementAnswer place_those_that_fit(Pods leaving) {
     for (std::size_t i = 0; i < kReplacementTriesMax; ++i) {
-      if (!set_rest(leaving, leaving)) return {};
-      ReplacementAnswer answer = place(leaving);
+      ReplacementAnswer answer = place(leaving, {}).answer;
       if (!answer.plan || answer.plan->rooms.size() == leaving.size()) return answer;
       leaving = pods_of(*answer.plan);
     }
@@ -217,12 +215,9 @@ class ReplacementSearch {
   const model::Cluster& cluster_;
   model::Ledger::Transaction& transaction_;
   const ReplacementScope scope_;
-  Pods leaving_;
-  Pods waiting_;                                                 // besides
-  std::vector<std::pair<const api::Pod*, NodeId>> placed_late_;  // of those
-  GroupInput rest_;  // the group without the members that leave; these wait
-  bool has_domain_ = true;
-  bool all_placed_ = false;  // by the latest place()
+  Pods lost_;                                             // or all, that leave as a whole
+  Pods waiting_;                                          // besides, and without rooms
+  std::vector<std::pair<const api::Pod*, NodeId>> late_;  // those of them that got places first
 };
 
 }  // namespace
