@@ -247,6 +247,9 @@ struct StoredKind {
 
 void adjust_csi_drivers(KindRules& rules) {
   rules.generation_rule = GenerationRule::BeginsWithFirstChange;
+  rules.validate_create = [](const Json& driver, const RuleContext&) {
+    return check_csi_driver("name", driver.part("metadata").string_at("name"));
+  };
 }
 
 void adjust_endpoint_slices(KindRules& rules) {
@@ -297,7 +300,24 @@ void adjust_migrations(KindRules& rules) {
   rules.validate_update = validate_migration_update;
 }
 
+FieldErrors check_csi_node(const Json& node, const RuleContext&) {
+  const JsonArray& drivers = node.part("spec").items_at("drivers");
+  const NamedItems by_name(drivers, "name");
+  FieldErrors errors;
+  for (std::size_t i = 0; i < drivers.size(); ++i) {
+    const FieldPath at = FieldPath("spec").child("drivers").index(i).child("name");
+    const std::string_view name = drivers[i].string_at("name");
+    append(errors, check_csi_driver(at, name));
+    if (!name.empty() && by_name.is_repeated(drivers[i])) errors.push_back(duplicate(at, name));
+  }
+  return errors;
+}
+
 void adjust_csi_nodes(KindRules& rules) {
+  rules.validate_create = check_csi_node;
+  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
+    return check_csi_node(next, ctx);
+  };
   rules.prepare_create = add_empty_status;
   rules.prepare_status_update = [](Json& next, const Json& old, const RuleContext&) {
     Json kept = old;
