@@ -480,6 +480,11 @@ TEST_F(Rules, BindRequestsAreDecisions) {
   EXPECT_EQ(update(decision(R"("decisionID":"d2")"), failed), "");
   EXPECT_NE(update(decision(R"("decisionID":"d2")"), decision(R"("decisionID":"d1")")), "");
   EXPECT_NE(update(decision(R"("decisionID":"d1","backoffLimit":1)"), failed), "");
+  const Json later =
+      decision(R"("decisionID":"d1","epoch":-1,"lease":{"namespace":"n","name":"N","uid":"u"})");
+  const std::string taken_over = update(later, decision(R"("decisionID":"d1","epoch":1)"));
+  EXPECT_EQ(taken_over.find("spec.epoch: Invalid value: -1: must be greater than or equal to 0\n"), 0u);
+  EXPECT_NE(taken_over.find("\nspec.lease.name: Invalid value: \"N\""), std::string::npos) << taken_over;
   EXPECT_EQ(update(decision(R"("decisionID":"d1","withdrawn":true,"epoch":2)"),
                    decision(R"("decisionID":"d1","epoch":1)")),
             "");
