@@ -47,20 +47,23 @@ class PodGc final : public client::Reconciler {
   }
 
  private:
-  // No kubelet writes the phase, for which whoever holds the pod by a finalizer waits.
+  // No kubelet writes the phase, for which whoever holds the pod by a finalizer waits. With a condition the
+  // node is absent from the view, whose watch may be behind, so it is read first.
   static Effects end(const api::ObjectKey& key, const api::Pod& pod,
                      const std::optional<api::Condition>& condition) {
+    const bool deletes = !pod.meta.deleting() || pod.meta.deletion_grace_s.value_or(0) > 0;
+    if (pod.finished() && !deletes) return Effects::nothing();
     Effects effects;
     effects.chains.push_back({key, {}});
+    if (condition) effects.then(unless_exists({Kind::Node, "", pod.node_name, {}}, client::kAnyUid));
     if (!pod.finished()) {
       Json status = condition ? with_condition(pod, *condition) : Json::object();
       status["phase"] = "Failed";
       effects.then(patch_status(key, std::move(status), pod.meta.uid, pod.meta.resource_version));
     }
     // With grace 0 it only waits for finalizers of others.
-    if (!pod.meta.deleting() || pod.meta.deletion_grace_s.value_or(0) > 0)
-      effects.then(client::delete_object(key, pod.meta.uid, 0));
-    return effects.chains.front().writes.empty() ? Effects::nothing() : effects;
+    if (deletes) effects.then(client::delete_object(key, pod.meta.uid, 0));
+    return effects;
   }
 
   std::map<api::ObjectKey, Time> away_since_;  // bound pods whose node is absent
