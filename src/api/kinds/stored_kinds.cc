@@ -311,6 +311,16 @@ FieldErrors check_attachment_stays(const Json& next, const Json& old, const Rule
   return errors;
 }
 
+FieldErrors check_request_stays(const Json& next, const Json& old, const RuleContext&) {
+  if (same(present(next, "spec"), present(old, "spec"))) return {};
+  static const TypeInfo& type = table_type("certificates.k8s.io", "v1", "PodCertificateRequestSpec");
+  return {invalid("spec", go_form(next.part("spec"), type), "field is immutable")};
+}
+
+void adjust_certificate_requests(KindRules& rules) {
+  rules.validate_update = check_request_stays;
+}
+
 void adjust_attachments(KindRules& rules) {
   rules.validate_create = check_attachment;
   rules.validate_update = check_attachment_stays;
@@ -419,6 +429,7 @@ constexpr StoredKind kStoredKinds[] = {
     {"autoscaling", "horizontalpodautoscalers", kGeneration, nullptr, adjust_autoscalers},
     {"certificates.k8s.io", "certificatesigningrequests", 0, nullptr, adjust_signing_requests},
     {"certificates.k8s.io", "clustertrustbundles", kNeedsVersion, nullptr, adjust_trust_bundles},
+    {"certificates.k8s.io", "podcertificaterequests", 0, nullptr, adjust_certificate_requests},
     {"coordination.k8s.io", "leasecandidates", kNeedsVersion | kPutCreates | kPlainFinalizers | kPathSegment},
     {"discovery.k8s.io", "endpointslices", kGeneration, set_endpoint_slice_defaults, adjust_endpoint_slices},
     {"flowcontrol.apiserver.k8s.io", "flowschemas", kGeneration, nullptr, adjust_flow_schemas},

@@ -84,6 +84,32 @@ TEST_F(UpdateRules, AnAttachmentStays) {
   EXPECT_NE(moved.find(": field is immutable\n"), std::string::npos) << moved;
 }
 
+TEST_F(UpdateRules, TheClassOfALoadBalancerStays) {
+  const auto service = [](const std::string& type, const std::string& more) {
+    return R"("spec":{"type":")" + type + R"(","clusterIP":"10.96.0.9","ports":[{"port":80}])" + more + "}";
+  };
+  const auto change = [&](const std::string& old, const std::string& next) {
+    return said("v1", "Service", service("LoadBalancer", old), service("LoadBalancer", next));
+  };
+  const std::string a = R"(,"loadBalancerClass":"a.io/x")", b = R"(,"loadBalancerClass":"b.io/x")";
+  EXPECT_EQ(change(a, a), "");
+  EXPECT_EQ(change(a, b), "spec.loadBalancerClass: Invalid value: \"b.io/x\": may not change once set\n");
+  EXPECT_EQ(change(a, ""), "spec.loadBalancerClass: Invalid value: null: may not change once set\n");
+  EXPECT_EQ(said("v1", "Service", service("ClusterIP", ""), service("LoadBalancer", a)), "");
+  EXPECT_EQ(said("v1", "Service", service("LoadBalancer", a), service("ClusterIP", a)),
+            "spec.loadBalancerClass: Forbidden: may only be used when `type` is 'LoadBalancer'\n");
+}
+
+TEST_F(UpdateRules, WhatACertificateIsAskedForStays) {
+  const auto request = [](const char* node) {
+    return R"("spec":{"signerName":"a.io/b","podName":"p","nodeName":")" + std::string(node) + R"("})";
+  };
+  constexpr const char* kVersion = "certificates.k8s.io/v1";
+  EXPECT_EQ(said(kVersion, "PodCertificateRequest", request("n"), request("n")), "");
+  const std::string moved = said(kVersion, "PodCertificateRequest", request("n"), request("m"));
+  EXPECT_EQ(moved.find("spec: Invalid value: {"), 0u) << moved;
+}
+
 TEST_F(UpdateRules, ADriverOfANodeMayAttachMoreVolumes) {
   const auto node = [](const std::string& drivers) { return R"("spec":{"drivers":[)" + drivers + "]}"; };
   const std::string driver = R"({"name":"a.io","nodeID":"n","allocatable":{"count":5}})";
