@@ -75,6 +75,27 @@ TEST(PodGc, ANodeThatTheWatchHasNotShownYetIsLookedUp) {
   EXPECT_NE(fixture.api.find(Kind::Pod, "d", "p"), nullptr);
 }
 
+TEST(PodGc, OfPodsThatEndedTheOldestGo) {
+  EngineFixture fixture;
+  fixture.engine.add(make_pod_gc());
+  const auto put = [&](const std::string& name, const char* created, const char* phase) {
+    fixture.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":")" + name +
+                                   R"(","creationTimestamp":")" + created + R"("},"status":{"phase":")" +
+                                   phase + "\"}}");
+  };
+  put("runs", "2026-01-01T00:00:00Z", "Running");
+  put("oldest", "2026-01-02T00:00:00Z", "Failed");
+  put("old", "2026-01-03T00:00:00Z", "Succeeded");
+  for (std::size_t i = 0; i < kEndedPodsMax; ++i)
+    put("p" + std::to_string(i), "2026-01-04T00:00:00Z", "Succeeded");
+  fixture.start();
+  fixture.run_until_idle();
+  EXPECT_NE(fixture.api.find(Kind::Pod, "d", "runs"), nullptr);
+  EXPECT_EQ(fixture.api.find(Kind::Pod, "d", "oldest"), nullptr);
+  EXPECT_EQ(fixture.api.find(Kind::Pod, "d", "old"), nullptr);
+  EXPECT_EQ(fixture.api.all(api::ref_of(Kind::Pod)).size(), kEndedPodsMax + 1);
+}
+
 // No kubelet writes the phase for which a Job's controller waits.
 TEST(PodGc, APodThatAFinalizerHoldsHasFailed) {
   struct Case {

@@ -16,8 +16,8 @@ struct Jobs : testing::Test {
 
   void put(const std::string& spec, const std::string& status = "{}") {
     fixture.api.put(jobs(), *parse_json(R"({"metadata":{"namespace":"d","name":"train","uid":"job-uid",
-        "generation":1},"spec":{"selector":{"matchLabels":{"job":"train"}},
-        "template":{"metadata":{"labels":{"job":"train"}},"spec":{"restartPolicy":"Never","containers":[]}},)" +
+        "generation":1},"spec":{"selector":{"matchLabels":{"job":"train"}},"template":{
+        "metadata":{"labels":{"job":"train"}},"spec":{"restartPolicy":"Never","containers":[]}},)" +
                                         spec + R"(},"status":)" + status + "}"));
   }
   const Json& job() { return *fixture.api.find(jobs(), "d", "train"); }
