@@ -146,7 +146,10 @@ TEST_F(UpdateRules, TheTemplateOfASuspendedJobMayGetDirectives) {
     return text.starts_with("spec.template: Invalid value: ") && text.ends_with(": field is immutable\n");
   };
   EXPECT_TRUE(is_refused(change(R"("suspend":true)", "{}", other)));
-  EXPECT_TRUE(is_refused(change(R"("suspend":true)", R"({"active":1})", directed)));
+  const std::string started = R"({"startTime":"2026-11-21T00:00:00Z","active":)";
+  EXPECT_EQ(change(R"("suspend":true)", R"({"active":1})", directed), "") << "Kueue takes startTime away";
+  EXPECT_EQ(change(R"("suspend":true)", started + "0}", directed), "");
+  EXPECT_TRUE(is_refused(change(R"("suspend":true)", started + "1}", directed)));
   EXPECT_TRUE(is_refused(change(R"("suspend":false)", "{}", directed)));
 }
 

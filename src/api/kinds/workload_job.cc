@@ -159,7 +159,9 @@ Json without_directives(Json pod_template) {
 FieldErrors check_template_stays(const FieldPath& path, const Json& next, const Json& old) {
   const Json &pod_template = next.part("spec").part("template"), &stored = old.part("spec").part("template");
   if (pod_template == stored) return {};
-  const bool has_paused = old.part("spec").bool_at("suspend") && old.part("status").int_at("active") == 0;
+  const Json& status = old.part("status");
+  const bool has_no_pods = !present(status, "startTime") || status.int_at("active") == 0;
+  const bool has_paused = old.part("spec").bool_at("suspend") && has_no_pods;
   if (has_paused && without_directives(pod_template) == without_directives(stored)) return {};
   return {invalid(path, go_form(pod_template, core_type("PodTemplateSpec")), "field is immutable")};
 }
