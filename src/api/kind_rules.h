@@ -113,7 +113,9 @@ struct KindRules {
   // Null: everything but status is taken from `old`, metadata as status_metadata() says.
   void (*prepare_status_update)(Json& next, const Json& old, const RuleContext&) = nullptr;
   FieldErrors (*validate_create)(const Json& object, const RuleContext&) = nullptr;
+  // Null: a changed object is judged as a new one.
   FieldErrors (*validate_update)(const Json& next, const Json& old, const RuleContext&) = nullptr;
+  std::vector<std::string_view> immutable = {};  // members that stay: "spec.controller"
   FieldErrors (*validate_status_update)(const Json& next, const Json& old, const RuleContext&) = nullptr;
   // Runs before validation; may fill in fields (priority of a pod).
   std::optional<Rejection> (*admit_create)(Json& object, const RuleContext&) = nullptr;
@@ -134,6 +136,9 @@ StatusMetadata status_metadata(std::string_view group, std::string_view resource
 // finalizers.
 FieldErrors validate_meta(const Json& object, bool namespaced, const KindRules& rules);
 FieldErrors validate_meta_update(const Json& next, const Json& old, const KindRules& rules);
+// Of any write but one of the status: validate_meta_update(), the kind's rules, what is immutable.
+FieldErrors validate_change(const Json& next, const Json& old, const KindRules& rules,
+                            const RuleContext& ctx);
 
 // Zone and region of a node, which the API server writes on the pods that it gets: a map, or null for none.
 // Source: the admission plugin PodTopologyLabels.

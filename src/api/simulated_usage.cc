@@ -1,6 +1,8 @@
 #include "api/simulated_usage.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "api/types/simulated_node.h"
 #include "base/ascii.h"
@@ -70,10 +72,16 @@ std::vector<const Container*> running_containers(const Pod& pod) {
   return running;
 }
 
-std::vector<UsageEntry> annotated_usage(std::string_view annotation) {
-  if (annotation.empty()) return {};
+// By container; that of the pod or node as a whole has no name.
+using AnnotatedUsage = std::map<std::string, ResourceMap, std::less<>>;
+
+AnnotatedUsage annotated_usage(std::string_view annotation) {
+  AnnotatedUsage usage;
+  if (annotation.empty()) return usage;
   Result<std::vector<UsageEntry>> parsed = parse_usage(annotation);
-  return parsed ? *std::move(parsed) : std::vector<UsageEntry>();
+  if (!parsed) return usage;
+  for (UsageEntry& entry : *parsed) usage.emplace(std::move(entry.container), std::move(entry.amounts));
+  return usage;
 }
 
 const Quantity* amount_in(const ResourceMap& amounts, std::string_view resource) {
@@ -81,17 +89,16 @@ const Quantity* amount_in(const ResourceMap& amounts, std::string_view resource)
   return found == amounts.end() ? nullptr : &found->second;
 }
 
-const Quantity* annotated_amount(const std::vector<UsageEntry>& entries, std::string_view container,
+const Quantity* annotated_amount(const AnnotatedUsage& usage, std::string_view container,
                                  std::string_view resource) {
-  for (const UsageEntry& entry : entries)
-    if (entry.container == container) return amount_in(entry.amounts, resource);
-  return nullptr;
+  const auto entry = usage.find(container);
+  return entry == usage.end() ? nullptr : amount_in(entry->second, resource);
 }
 
 // The amounts of one resource into the entries, which are those of `running`: what the annotation says of a
 // container, then an equal share of what it says of the pod, then a part of the request.
 void add_resource(const Pod& pod, const std::vector<const Container*>& running,
-                  const std::vector<UsageEntry>& annotated, const std::string& resource,
+                  const AnnotatedUsage& annotated, const std::string& resource,
                   std::vector<UsageEntry>& entries) {
   std::vector<std::size_t> unnamed;
   for (std::size_t i = 0; i < running.size(); ++i) {
@@ -123,7 +130,10 @@ void add_resource(const Pod& pod, const std::vector<const Container*>& running,
 }  // namespace
 
 Result<std::vector<UsageEntry>> parse_usage(std::string_view text) {
+  if (text.size() > kUsageBytesMax)
+    return Error(ErrorCode::Invalid, "it has more than " + std::to_string(kUsageBytesMax) + " bytes");
   std::vector<UsageEntry> entries;
+  std::set<std::string> names;
   for (std::string_view rest = text; !rest.empty();) {
     std::string_view part = take_part(rest, ';');
     if (part.empty()) continue;
@@ -133,9 +143,8 @@ Result<std::vector<UsageEntry>> parse_usage(std::string_view text) {
       if (entry.container.empty()) return malformed_usage(text, "the name of a container is empty");
     }
     entry.amounts = TRY(parse_amounts(trimmed(part)));
-    const bool known = std::ranges::any_of(
-        entries, [&](const UsageEntry& other) { return other.container == entry.container; });
-    if (known) return malformed_usage(text, "\"" + entry.container + "\" comes twice");
+    if (!names.insert(entry.container).second)
+      return malformed_usage(text, "\"" + entry.container + "\" comes twice");
     entries.push_back(std::move(entry));
   }
   if (entries.empty()) return malformed_usage(text, "it has no amount");
@@ -167,7 +176,7 @@ std::optional<PodUsage> usage_of(const Pod& pod, Time now) {
   const std::optional<MeasuredTime> time = measured_time(containers_ready_since(pod), now);
   if (!time) return std::nullopt;
   const std::vector<const Container*> running = running_containers(pod);
-  const std::vector<UsageEntry> annotated = annotated_usage(pod.meta.annotation(kUsageAnnotation));
+  const AnnotatedUsage annotated = annotated_usage(pod.meta.annotation(kUsageAnnotation));
   PodUsage usage{*time, {}};
   for (const Container* container : running) usage.containers.push_back({container->name, {}});
   for (const std::string_view resource : {kCpu, kMemory})
@@ -182,9 +191,9 @@ bool is_measured(const Node& node) {
 ResourceMap own_usage(const Node& node) {
   ResourceMap own = {{std::string(kCpu), Quantity::millis(kOwnCpuMillis)},
                      {std::string(kMemory), Quantity::of(kOwnMemoryBytes, Quantity::Format::BinarySI)}};
-  for (const UsageEntry& entry : annotated_usage(node.meta.annotation(kUsageAnnotation)))
-    if (entry.container.empty())
-      for (const auto& [resource, amount] : entry.amounts) own[resource] = amount;
+  const AnnotatedUsage annotated = annotated_usage(node.meta.annotation(kUsageAnnotation));
+  if (const auto whole = annotated.find(""); whole != annotated.end())
+    for (const auto& [resource, amount] : whole->second) own[resource] = amount;
   return own;
 }
 

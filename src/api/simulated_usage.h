@@ -5,6 +5,7 @@
 // containers. docs/workloads.md#usage is the page for people.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@ namespace berth::api {
 inline constexpr std::string_view kUsageAnnotation = "berth.dev/usage";
 // Without the annotation a container uses this part of its request, and nothing without a request.
 inline constexpr int kUsedPercentOfRequest = 50;
+// A longer annotation is refused.
+inline constexpr std::size_t kUsageBytesMax = 16 << 10;
 // Amounts are means over the time before, of at most this length.
 inline constexpr Duration kUsageWindowMax = Duration::seconds(15);
 
@@ -28,7 +31,8 @@ struct UsageEntry {
   std::string container;
   ResourceMap amounts;  // of cpu and memory
 };
-// Refuses what is neither cpu nor memory, negative amounts, and a name or resource that comes twice.
+// Refuses more than kUsageBytesMax, what is neither cpu nor memory, negative amounts, and a name or resource
+// that comes twice. Cost: O(n log n) in the text.
 Result<std::vector<UsageEntry>> parse_usage(std::string_view text);
 
 struct MeasuredTime {

@@ -11,13 +11,6 @@ const api::PodClaim* claim_of(const api::Pod& pod, const std::string& name) {
   return found == pod.claims.end() ? nullptr : &*found;
 }
 
-bool needs_no_claim(const api::Pod& pod, const api::PodClaim& claim) {
-  return std::any_of(pod.claim_statuses.begin(), pod.claim_statuses.end(),
-                     [&claim](const api::PodClaimStatus& status) {
-                       return status.name == claim.name && status.claim_name.empty();
-                     });
-}
-
 api::FieldErrors check_allocation(const api::FieldPath& path, const api::ClaimAllocation& given,
                                   const api::Pod& pod) {
   const api::PodClaim* claim = claim_of(pod, given.name);
@@ -79,7 +72,7 @@ api::FieldErrors check_request(const api::BindRequest& request, const api::Pod& 
     const bool given = std::any_of(
         request.claims.begin(), request.claims.end(),
         [&claim](const api::ClaimAllocation& one) { return !one.extended && one.name == claim.name; });
-    if (!given && !needs_no_claim(pod, claim))
+    if (!given && !api::needs_no_claim(pod, claim))
       errors.push_back(
           api::required(path, "has no entry for the pod's claim " + claim.name + ": add its allocation"));
   }

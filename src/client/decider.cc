@@ -143,11 +143,12 @@ Write nomination_patch(const api::ObjectKey& key, const api::ObjectMeta& seen, c
 }
 
 Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_t grace_s,
-                    std::string_view propagation) {
+                    std::string_view propagation, std::uint64_t if_version) {
   Write write;
   write.request = request_for(Verb::Delete, key);
   Json options = Json::object();
   if (!uid.empty()) options["preconditions"] = Json::object({{"uid", uid}});
+  if (if_version > 0) options["preconditions"]["resourceVersion"] = std::to_string(if_version);
   if (grace_s >= 0) options["gracePeriodSeconds"] = grace_s;
   if (!propagation.empty()) options["propagationPolicy"] = propagation;
   write.request.body = to_string(options);

@@ -14,6 +14,8 @@
 
 namespace berth::client {
 
+inline constexpr std::string_view kAnyUid = "*";
+
 // One write. Its failure is reported to the decider; the engine retries only what was not sent, was throttled
 // (429) or met a server error (5xx), with backoff.
 struct Write {
@@ -24,8 +26,8 @@ struct Write {
   // These reasons count as success: the wanted state is there already (NotFound for a delete, AlreadyExists
   // for a create with a deterministic name).
   std::vector<std::string> fine_reasons = {};
-  // For a Get that guards the rest of its chain. If the object in the answer has this UID, the chain ends
-  // here as not accepted; the key runs again with that object in its view.
+  // For a Get that guards the rest of its chain. If the object in the answer has this UID, or for kAnyUid,
+  // the chain ends here as not accepted; the key runs again with that object in its view.
   std::string stop_if_uid = {};
   // For a Get that a reconciler asks for: on_outcome() is called with its answer also when it was accepted.
   bool answer_to_decider = false;
@@ -165,16 +167,17 @@ Write conditions_patch(const api::ObjectKey& key, const api::ObjectMeta& seen,
                        std::span<const api::Condition> conditions);
 // status.nominatedNodeName of the pod as `seen`, on its version; an empty `node` clears it.
 Write nomination_patch(const api::ObjectKey& key, const api::ObjectMeta& seen, const std::string& node);
-// Refused by the server when the UID differs. `grace_s` only for pods; -1 leaves it to the server.
+// Refused by the server when the UID differs, or the version, unless it is 0. `grace_s` only for pods; -1
+// leaves it to the server.
 Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_t grace_s = -1,
-                    std::string_view propagation = "");
+                    std::string_view propagation = "", std::uint64_t if_version = 0);
 // The Eviction API: the server refuses it with 429 and kBudgetRefuses when a disruption budget is spent, and
 // when the UID differs. A pod that is gone counts as success.
 inline constexpr std::string_view kBudgetRefuses =
     "Cannot evict pod as it would violate the pod's disruption budget.";
 Write evict(const api::ObjectKey& pod, std::string_view uid);
-// Guards the writes after it: they are made only when the object with this UID does not exist. It costs a
-// read, and is needed because the watch of one resource may be behind that of another.
+// Guards the writes after it: they are made only when the object with this UID, or kAnyUid, does not exist.
+// It costs a read, and is needed because the watch of one resource may be behind that of another.
 Write unless_exists(const api::ObjectKey& key, std::string_view uid);
 api::ObjectKey key_of(api::Kind kind, const api::ObjectMeta& meta);
 

@@ -27,6 +27,9 @@ using api::kSimulatedLabel;
 inline constexpr std::string_view kRunTimeAnnotation = "berth.dev/run-time";
 // Of a pod with a run time: its containers end with this code, and the pod fails when it is not 0.
 inline constexpr std::string_view kExitCodeAnnotation = "berth.dev/exit-code";
+// Of pods that have ended so many stay, those of Jobs and Deployments too; the oldest go first. As
+// kube-controller-manager's --terminated-pod-gc-threshold.
+inline constexpr std::size_t kEndedPodsMax = 12500;
 inline constexpr std::string_view kFabricReadyAfterAnnotation = "berth.dev/fabric-ready-after";
 inline constexpr std::string_view kFabricFailAfterAnnotation = "berth.dev/fabric-fail-after";
 inline constexpr std::string_view kNodeLeaseNamespace = "kube-node-lease";

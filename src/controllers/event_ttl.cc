@@ -36,7 +36,10 @@ class EventTtl final : public client::Reconciler {
     const auto& event = *std::get<std::shared_ptr<const api::AnyObject>>(*object);
     const Time last = last_seen(event);
     if (event.meta.deleting() || !last.is_set()) return Effects::nothing();
-    if (now >= last + kEventLife) return Effects::write(key, client::delete_object(key, event.meta.uid));
+    // On the version: the event may have happened again.
+    if (now >= last + kEventLife)
+      return Effects::write(key,
+                            client::delete_object(key, event.meta.uid, -1, "", event.meta.resource_version));
     Effects effects;
     effects.wake_at = last + kEventLife;
     return effects;

@@ -30,5 +30,24 @@ TEST(EventTtl, EventsLiveAnHourAfterTheyLastHappened) {
   EXPECT_EQ(left(), 0u);
 }
 
+TEST(EventTtl, AnEventThatHappensAgainMeanwhileStays) {
+  const api::ResourceRef events{"", "v1", "events"};
+  engine::testing::EngineFixture fixture;
+  fixture.engine.add(make_event_ttl());
+  const auto put = [&](const std::string& time) {
+    fixture.api.put(
+        events, *parse_json(R"({"metadata":{"namespace":"d","name":"e"},"lastTimestamp":")" + time + "\"}"));
+  };
+  put("2027-01-15T07:00:00Z");
+  fixture.start();
+  fixture.api.deliver_all();
+  fixture.step();
+  ASSERT_EQ(fixture.api.requests_waiting(), 1u);
+  put("2027-01-15T08:00:00Z");
+  fixture.run_until_idle();
+  fixture.advance(Duration::minutes(1));
+  EXPECT_EQ(fixture.api.all(events).size(), 1u);
+}
+
 }  // namespace
 }  // namespace berth::controllers

@@ -137,10 +137,18 @@ class GarbageCollector final : public client::Reconciler {
     effects.chains.push_back({key, {}});
     for (const auto& [owner, uid] : owners.absent) effects.then(unless_exists(owner, uid));
     if (owners.solid) return effects.then(with_owners(key, meta, owners.keep));
-    const bool has_dependents = !dependents_of(meta.uid).empty();
-    if (owners.waiting && closes_circle(view, meta)) effects.then(with_owners(key, meta, unblocked(meta)));
-    return effects.then(client::delete_object(
-        key, meta.uid, -1, owners.waiting && has_dependents ? "Foreground" : "Background"));
+    const bool in_circle = owners.waiting && closes_circle(view, meta);
+    if (in_circle) effects.then(with_owners(key, meta, unblocked(meta)));
+    // The version: it may have got another owner since. After the write above, that has been checked.
+    return effects.then(client::delete_object(key, meta.uid, -1, propagation_of(meta, owners),
+                                              in_circle ? 0 : meta.resource_version));
+  }
+
+  // What its finalizers say of its dependents holds: another policy would take them off.
+  std::string_view propagation_of(const api::ObjectMeta& meta, const Owners& owners) const {
+    if (owners.waiting && !dependents_of(meta.uid).empty()) return "Foreground";
+    if (meta.has_finalizer(kOrphan)) return "Orphan";
+    return meta.has_finalizer(kForeground) ? "Foreground" : "Background";
   }
 
   // A dependent waits for its own dependents, perhaps for this object in the end: owners that wait for each

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "controllers/controllers.h"
 #include "engine/testing/engine_fixture.h"
 
@@ -107,6 +109,37 @@ TEST_F(GarbageCollector, OrphansLoseTheReferenceAndStay) {
   EXPECT_FALSE(there(kJobs, "j"));
   ASSERT_TRUE(there(kMaps, "child"));
   EXPECT_TRUE(fixture.api.find(kMaps, "d", "child")->find("metadata")->items_at("ownerReferences").empty());
+}
+
+TEST_F(GarbageCollector, ADependentThatGetsAnotherOwnerMeanwhileStays) {
+  begin();
+  put(kJobs, "k");
+  fixture.run_until_idle();
+  put(kMaps, "child", job("absent", "uid-absent"));
+  fixture.api.deliver_all();
+  fixture.step();
+  while (fixture.api.requests_waiting() > 0 && fixture.api.waiting(0).verb != client::Verb::Delete) {
+    fixture.api.answer();
+    fixture.step();
+  }
+  ASSERT_EQ(fixture.api.requests_waiting(), 1u);
+  put(kMaps, "child", job("k", "uid-k"));
+  fixture.run_until_idle();
+  fixture.advance(Duration::minutes(1));
+  EXPECT_TRUE(there(kMaps, "child"));
+}
+
+TEST_F(GarbageCollector, WhatFinalizersSayOfDependentsHolds) {
+  put(kMaps, "orphans", job("absent", "uid-absent"), R"(,"finalizers":["orphan"])");
+  put(kMaps, "waits", job("absent", "uid-absent"), R"(,"finalizers":["foregroundDeletion"])");
+  put(kMaps, "plain", job("absent", "uid-absent"));
+  begin();
+  std::map<std::string, std::string> policies;
+  for (const client::ApiRequest& request : fixture.api.arrived)
+    if (request.verb == client::Verb::Delete)
+      policies[request.name] = parse_json(request.body)->string_at("propagationPolicy");
+  EXPECT_EQ(policies, (std::map<std::string, std::string>{
+                          {"orphans", "Orphan"}, {"plain", "Background"}, {"waits", "Foreground"}}));
 }
 
 TEST_F(GarbageCollector, AChainOfOwnersGoesToItsEnd) {

@@ -20,7 +20,8 @@ constexpr Duration kEvictEvery = Duration::seconds(10);
 constexpr Duration kEvictEverySecondary = Duration::seconds(100);
 constexpr std::size_t kLargeZone = 50;
 constexpr std::size_t kUnhealthyPercent = 55;
-constexpr std::size_t kUnhealthyMin = 3;                                  // nodes
+constexpr std::size_t kUnhealthyMin = 3;           // nodes
+constexpr std::size_t kPodsMarkedPerRunMax = 500;  // each change of a pod wakes its node for the rest
 constexpr std::string_view kNodeControllerComponent = "node-controller";  // in events
 constexpr std::string_view kReady = "Ready";
 
@@ -271,6 +272,7 @@ class NodeLifecycle final : public client::Reconciler {
     for (const api::Pod* pod : view.pods_on_node(node.meta.name)) {
       const api::Condition* ready = api::find_condition(pod->conditions, kReady);
       if (!ready || ready->status != "True") continue;
+      if (effects.chains.size() >= kPodsMarkedPerRunMax) return;
       const api::ObjectKey key = client::key_of(Kind::Pod, pod->meta);
       Json condition =
           Json::object({{"type", kReady}, {"status", "False"}, {"lastTransitionTime", format_time(now)}});

@@ -117,17 +117,20 @@ std::optional<ShellEnd> end_of_container(const api::Pod& pod, const Json& spec, 
   return end;
 }
 
-// Few pods say how they end, so their containers are searched before the text is parsed.
-bool may_say_end(const api::Pod& pod) {
+// Few pods say how they end, so their text is searched before it is parsed.
+bool has_commands(const api::Pod& pod) {
   const auto has = [&](std::string_view member) { return pod.raw->find(member) != std::string::npos; };
+  return has("\"command\":") || has("\"args\":");
+}
+
+bool may_say_end(const api::Pod& pod) {
   const auto has_shell = [](const api::Container& container) {
     const auto is_in_image = [&](std::string_view name) {
       return container.image.find(name) != std::string::npos;
     };
     return std::any_of(std::begin(kShellImages), std::end(kShellImages), is_in_image);
   };
-  return has("\"command\":") || has("\"args\":") ||
-         std::any_of(pod.containers.begin(), pod.containers.end(), has_shell);
+  return has_commands(pod) || std::any_of(pod.containers.begin(), pod.containers.end(), has_shell);
 }
 
 // By the container's own rules and policy, else by the pod's. Source: KEP-5307.
@@ -143,14 +146,21 @@ bool restarts_after(const api::Pod& pod, const Json& container, std::int64_t exi
   return policy == "Always" || (policy == "OnFailure" && exit_code != 0);
 }
 
+using RestartCounts = std::map<std::string_view, std::int64_t>;
+
+RestartCounts restart_counts(const Json& document, std::string_view statuses) {
+  RestartCounts counts;
+  for (const Json& status : document.part("status").items_at(statuses))
+    counts[status.string_at("name")] = status.int_at("restartCount");
+  return counts;
+}
+
 // The pod runs as long as its longest container, and fails with the first code that is not 0.
 std::optional<ContainersEnd> end_of_commands(const api::Pod& pod) {
   if (!may_say_end(pod)) return std::nullopt;
   const Result<Json> document = api::parse_object(*pod.raw, api::ManagedFields::Skip);
   if (!document) return std::nullopt;
-  std::map<std::string_view, std::int64_t> restarts;
-  for (const Json& status : document->part("status").items_at("containerStatuses"))
-    restarts[status.string_at("name")] = status.int_at("restartCount");
+  RestartCounts restarts = restart_counts(*document, "containerStatuses");
   ContainersEnd all;
   const Json& spec = document->part("spec");
   for (const Json& container : spec.items_at("containers")) {
@@ -179,6 +189,24 @@ std::optional<ContainersEnd> end_of_containers(const api::Pod& pod, Duration job
   const bool is_of_job = owner && owner->kind == "Job" && owner->api_version.starts_with("batch/");
   if (job_duration == Duration() || !is_of_job) return std::nullopt;
   return ContainersEnd{.after = job_duration};
+}
+
+std::vector<ContainersEnd> ends_of_init_containers(const api::Pod& pod) {
+  std::vector<ContainersEnd> ends(pod.init_containers.size());
+  if (ends.empty() || !has_commands(pod)) return ends;
+  const Result<Json> document = api::parse_object(*pod.raw, api::ManagedFields::Skip);
+  if (!document) return ends;
+  RestartCounts restarts = restart_counts(*document, "initContainerStatuses");
+  const Json& spec = document->part("spec");
+  const JsonArray& containers = spec.items_at("initContainers");
+  for (std::size_t i = 0; i < std::min(ends.size(), containers.size()); ++i) {
+    const Json& container = containers[i];
+    const auto end = end_of_container(pod, spec, container, restarts[container.string_at("name")]);
+    if (!end) continue;
+    ends[i] = {end->after, end->exit_code,
+               end->exit_code != 0 && restarts_after(pod, container, end->exit_code)};
+  }
+  return ends;
 }
 
 bool is_missing_image(std::string_view image) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "api/types/pod.h"
 
@@ -22,6 +23,10 @@ struct ContainersEnd {
 // after `job_duration`, if it is not zero. Nothing: they run for ever. Cost: a parse where a
 // container has a command.
 std::optional<ContainersEnd> end_of_containers(const api::Pod& pod, Duration job_duration = {});
+
+// Of each init container, by its command; one that does not say how it ends succeeds at once. Sidecars do not
+// end, and their places mean nothing. Cost: a parse where any container has a command.
+std::vector<ContainersEnd> ends_of_init_containers(const api::Pod& pod);
 
 // Images of registries below `invalid`, of the node itself (`localhost/app`), and with a tag that says that
 // there is none, such as `missing`.

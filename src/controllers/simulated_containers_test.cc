@@ -68,6 +68,19 @@ TEST(SimulatedContainers, EndAsTheirCommandsSay) {
   }
 }
 
+TEST(SimulatedContainers, InitContainersThatSayNothingSucceedAtOnce) {
+  const Json object = *parse_json(R"({"metadata":{"name":"p"},"spec":{"restartPolicy":"Always",
+      "initContainers":[{"command":["sleep","5"]},{"command":["migrate"]},{"image":"busybox"},
+        {"command":["false"]},{"restartPolicy":"Never","command":["sh","-c","sleep 1; exit 3"]}],
+      "containers":[{"command":["train"]}]}})");
+  std::string text;
+  for (const ContainersEnd& end : ends_of_init_containers(
+           api::decode_pod(object, std::make_shared<const std::string>(to_string(object)))))
+    text += std::to_string(end.after.whole_seconds()) + ":" + std::to_string(end.exit_code) +
+            (end.restarts ? ":again " : " ");
+  EXPECT_EQ(text, "5:0 0:0 0:0 0:1:again 1:3 ");
+}
+
 // The line that Kubernetes' own tests of Jobs use.
 TEST(SimulatedContainers, ALineMayAskForTheIndexOfItsJob) {
   for (const auto& [index, code] : {std::pair("3", 1), {"4", 0}}) {

@@ -6,6 +6,7 @@
 #include "controllers/patches.h"
 #include "controllers/simulated.h"
 #include "controllers/simulated_containers.h"
+#include "controllers/simulated_init.h"
 #include "controllers/simulated_status.h"
 
 namespace berth::controllers {
@@ -36,12 +37,6 @@ void note_of(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, s
   effects.events.back().field_path = "spec." + std::string(list) + "{" + std::string(container.name) + "}";
 }
 
-template <class Visit>
-void for_each_container(const api::Pod& pod, const Visit& visit) {
-  for (const api::Container& container : pod.init_containers) visit(kInitContainers, container);
-  for (const api::Container& container : pod.containers) visit(kContainers, container);
-}
-
 // What happens when a container of the list is to start: it starts, or its image cannot be pulled.
 void note_start(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list,
                 const api::Container& container) {
@@ -53,6 +48,12 @@ void note_start(Effects& effects, const api::ObjectKey& key, const api::Pod& pod
               "\" already present on machine and can be accessed by the pod");
   note_of(effects, key, pod, list, container, "Created", "Container created");
   note_of(effects, key, pod, list, container, "Started", "Container started");
+}
+
+void note_back_off(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list,
+                   const api::Container& container) {
+  note_of(effects, key, pod, list, container, "BackOff",
+          "Back-off restarting failed container " + container.name + " in pod " + pod_text(pod), kWarning);
 }
 
 // When spec.activeDeadlineSeconds ends; few pods have it, so their text is searched before it is parsed.
@@ -153,8 +154,8 @@ class SimulatedPods final : public client::Reconciler {
     if (pod->finished()) return Effects::nothing();
 
     const api::Condition* containers = api::find_condition(pod->conditions, "ContainersReady");
-    if (pod->phase != "Running" || !containers) {
-      const auto shortage = is_created(*pod) ? std::nullopt : shortage_of(*pod, *node);
+    if (!containers) {
+      const auto shortage = shortage_of(*pod, *node);
       return shortage ? reject(key, *pod, *shortage) : start(view, key, *pod, now);
     }
     const bool is_ready = containers->status == "True";
@@ -163,7 +164,9 @@ class SimulatedPods final : public client::Reconciler {
     if (deadline && now >= *deadline)
       return Effects::write(key,
                             change_status(key, *pod, overdue_status(*pod, {since, now, kKilledExitCode})));
-    Effects effects = is_ready ? run_on(key, *pod, since, now) : go_on_unready(view, key, *pod, since, now);
+    Effects effects = pod->phase != "Running" ? start(view, key, *pod, now)
+                      : is_ready              ? run_on(key, *pod, since, now)
+                                              : go_on_unready(view, key, *pod, since, now);
     if (deadline && effects.chains.empty())
       effects.wake_at = effects.wake_at ? std::min(*effects.wake_at, *deadline) : *deadline;
     return effects;
@@ -188,19 +191,35 @@ class SimulatedPods final : public client::Reconciler {
 
   Effects start(const View& view, const api::ObjectKey& key, const api::Pod& pod, Time now) const {
     const bool has_images = !lacks_image(pod);
-    if (has_images && (!may_start_ || may_start_(view, pod))) {
-      Effects effects = Effects::write(key, change_status(key, pod, running_status(pod, now)));
-      for_each_container(pod, [&](std::string_view list, const api::Container& container) {
-        note_start(effects, key, pod, list, container);
-      });
-      return effects;
-    }
+    if (has_images && (!may_start_ || may_start_(view, pod))) return initialize(key, pod, now);
     if (is_created(pod)) return Effects::nothing();
     if (has_images) return Effects::write(key, change_status(key, pod, created_status(pod, now)));
     Effects effects = Effects::write(key, change_status(key, pod, pull_back_off_status(pod, now)));
-    for_each_container(pod, [&](std::string_view list, const api::Container& container) {
-      if (is_missing_image(container.image)) note_start(effects, key, pod, list, container);
-    });
+    for (const auto& [list, containers] :
+         {std::pair(kInitContainers, &pod.init_containers), {kContainers, &pod.containers}})
+      for (const api::Container& container : *containers)
+        if (is_missing_image(container.image)) note_start(effects, key, pod, list, container);
+    return effects;
+  }
+
+  // Takes the init containers to this time; after the last one the others start.
+  static Effects initialize(const api::ObjectKey& key, const api::Pod& pod, Time now) {
+    const InitStep step = init_step(pod, now);
+    Effects effects;
+    effects.wake_at = step.due;
+    const auto is_set = [](const auto& change) { return change.has_value(); };
+    if (!step.is_done && std::none_of(step.changes.begin(), step.changes.end(), is_set)) return effects;
+    const auto status = step.is_done      ? &running_status
+                        : step.has_failed ? &failed_init_status
+                                          : &initializing_status;
+    effects = Effects::write(key, change_status(key, pod, status(pod, step.changes, now)));
+    for (const std::size_t i : step.started)
+      note_start(effects, key, pod, kInitContainers, pod.init_containers[i]);
+    if (step.backs_off)
+      note_back_off(effects, key, pod, kInitContainers, pod.init_containers[*step.backs_off]);
+    if (step.is_done)
+      for (const api::Container& container : pod.containers)
+        note_start(effects, key, pod, kContainers, container);
     return effects;
   }
 
@@ -237,9 +256,7 @@ class SimulatedPods final : public client::Reconciler {
     if (delay == Duration()) return restart(key, pod, run, run.ended);
     Effects effects = Effects::write(key, change_status(key, pod, crashed_status(pod, run, delay)));
     for (const api::Container& container : pod.containers)
-      note_of(effects, key, pod, kContainers, container, "BackOff",
-              "Back-off restarting failed container " + container.name + " in pod " + pod_text(pod),
-              kWarning);
+      note_back_off(effects, key, pod, kContainers, container);
     return effects;
   }
 

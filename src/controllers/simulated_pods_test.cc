@@ -148,7 +148,7 @@ TEST_F(SimulatedPods, ContainersAreCreatedUntilTheyMayStart) {
             "PodScheduled=True PodReadyToStartContainers=False Initialized=False Ready=False "
             "ContainersReady=False ");
   const Json* state = status().items_at("containerStatuses").at(0).find("state");
-  EXPECT_EQ(to_string(*state), R"({"waiting":{"reason":"ContainerCreating"}})");
+  EXPECT_EQ(to_string(*state), R"({"waiting":{"reason":"PodInitializing"}})");
   EXPECT_EQ(status().items_at("initContainerStatuses").size(), 2u);
   Json statuses = status().items_at("containerStatuses");
   statuses.as_array().at(0)["allocatedResourcesStatus"] =

@@ -12,7 +12,8 @@
 namespace berth::controllers {
 namespace {
 
-constexpr std::string_view kScheduled = "PodScheduled";
+constexpr std::string_view kScheduled = "PodScheduled", kInitialized = "Initialized";
+constexpr std::string_view kSandboxIsReady = "PodReadyToStartContainers";
 constexpr std::string_view kBackOffReason = "CrashLoopBackOff";
 
 std::string digest_of(std::string_view seed) {
@@ -25,18 +26,6 @@ std::string container_id(const api::Pod& pod, const api::Container& container, s
   const std::string run = restarts > 0 ? "/" + std::to_string(restarts) : "";
   return "containerd://" + digest_of(pod.meta.uid + "/" + container.name + run);
 }
-
-enum class ContainerState { Creating, Running, BackingOff, Ended };
-
-// What all containers of a pod do at one time.
-struct ContainersAre {
-  ContainerState state = ContainerState::Creating;
-  Time started;                           // of Running
-  std::optional<ContainerRun> last = {};  // the run that has just ended
-  bool is_restart = false;
-  Duration delay = {};   // of BackingOff
-  bool is_ready = true;  // of Running
-};
 
 Json terminated(const ContainerRun& run, const std::string& id) {
   const bool failed = run.exit_code != 0;
@@ -63,7 +52,7 @@ Json state_json(const api::Pod& pod, const api::Container& container, const Cont
                 const std::string& id) {
   switch (are.state) {
     case ContainerState::Creating:
-      return waiting("ContainerCreating");
+      return waiting(pod.init_containers.empty() ? "ContainerCreating" : "PodInitializing");
     case ContainerState::Running:
       return Json::object({{"running", Json::object({{"startedAt", format_time(are.started)}})}});
     case ContainerState::BackingOff:
@@ -135,26 +124,71 @@ void add_unready(const api::Pod& pod, Time since, JsonArray& conditions) {
                                    "containers with unready status: [" + names + "]"));
 }
 
-// Once the pod runs, init containers have succeeded; sidecars run as long as it does.
-JsonArray init_statuses(const api::Pod& pod, const ContainersAre& are, const ContainerRecord& record) {
+// When the condition came to say so: now, unless it does already.
+Time transition_time(const api::Pod& pod, std::string_view type, bool status, Time now) {
+  const api::Condition* standing = api::find_condition(pod.conditions, type);
+  return standing && standing->status == (status ? "True" : "False") ? standing->last_transition : now;
+}
+
+bool has_succeeded(const Json& status) {
+  const Json& ended = status.part("state").part("terminated");
+  return ended.is_object() && ended.int_at("exitCode") == 0;
+}
+
+bool is_initialized(const api::Pod& pod) {
+  const api::Condition* standing = api::find_condition(pod.conditions, kInitialized);
+  return pod.init_containers.empty() || (standing && standing->status == "True");
+}
+
+Json init_status(const api::Pod& pod, const api::Container& container, const ContainersAre& are,
+                 const Json& before) {
+  const bool ready = container.restartable_init
+                         ? are.state == ContainerState::Running
+                         : are.state == ContainerState::Ended && are.last->exit_code == 0;
+  return container_status(pod, container, are, ready, before);
+}
+
+JsonArray init_statuses(const api::Pod& pod, const InitChanges& changes, const ContainerRecord& record) {
   JsonArray all;
-  const ContainerRun done{are.started, are.last ? are.last->ended : are.started, 0};
-  for (const api::Container& container : pod.init_containers) {
+  for (std::size_t i = 0; i < pod.init_containers.size(); ++i) {
+    const api::Container& container = pod.init_containers[i];
     const Json& before = record.of(container.name);
-    const bool running = container.restartable_init && are.state != ContainerState::Ended;
-    // What a restart of the containers does not touch.
-    const bool is_kept = are.is_restart || are.state == ContainerState::BackingOff;
-    if (is_kept && before.is_object())
+    const bool changes_now = i < changes.size() && changes[i];
+    if (!changes_now && before.is_object())
       all.push_back(before);
-    else if (are.state == ContainerState::Creating)
-      all.push_back(container_status(pod, container, are, false, before));
-    else if (running)
-      all.push_back(container_status(pod, container, {ContainerState::Running, are.started}, true, before));
     else
-      all.push_back(container_status(pod, container, {ContainerState::Ended, are.started, done},
-                                     !container.restartable_init, before));
+      all.push_back(init_status(pod, container, changes_now ? *changes[i] : ContainersAre{}, before));
   }
   return all;
+}
+
+// Of a pod that ends: what runs is killed, but sidecars end well after the other containers.
+InitChanges ended_init(const api::Pod& pod, InitChanges changes, Time ended, const ContainerRecord& record) {
+  changes.resize(pod.init_containers.size());
+  const bool ends_well = is_initialized(pod);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    std::optional<ContainersAre>& change = changes[i];
+    const Json& running = record.of(pod.init_containers[i].name).part("state").part("running");
+    const bool starts = change && change->state == ContainerState::Running;
+    if (!starts && (change || !running.is_object())) continue;
+    const Time started = starts ? change->started : api::decode_time(running.string_at("startedAt"));
+    const bool is_well = ends_well && pod.init_containers[i].restartable_init;
+    change = {ContainerState::Ended, started, ContainerRun{started, ended, is_well ? 0 : kKilledExitCode}};
+  }
+  return changes;
+}
+
+// The condition Initialized of a pod whose init containers have not all succeeded.
+Json uninitialized(const api::Pod& pod, const JsonArray& init, Time now) {
+  std::string names;
+  for (std::size_t i = 0; i < init.size(); ++i) {
+    const bool is_complete =
+        pod.init_containers[i].restartable_init ? init[i].bool_at("started") : has_succeeded(init[i]);
+    if (!is_complete) names += (names.empty() ? "" : " ") + pod.init_containers[i].name;
+  }
+  return condition(pod, kInitialized, false, "ContainersNotInitialized",
+                   transition_time(pod, kInitialized, false, now),
+                   "containers with incomplete status: [" + names + "]");
 }
 
 // A container that was killed because the pod has ended.
@@ -176,9 +210,15 @@ void set_host_ip(Json& status, const api::Pod& pod) {
   status["hostIPs"] = Json::array({Json::object({{"ip", ip}})});
 }
 
-void set_containers(Json& status, const api::Pod& pod, const ContainersAre& are,
+void set_pod_ip(Json& status, const api::Pod& pod) {
+  const std::string ip = simulated_pod_ip(pod.meta.uid);
+  status["podIP"] = ip;
+  status["podIPs"] = Json::array({Json::object({{"ip", ip}})});
+}
+
+void set_containers(Json& status, const api::Pod& pod, const InitChanges& init, const ContainersAre& are,
                     const ContainerRecord& record) {
-  if (!pod.init_containers.empty()) status["initContainerStatuses"] = init_statuses(pod, are, record);
+  if (!pod.init_containers.empty()) status["initContainerStatuses"] = init_statuses(pod, init, record);
   JsonArray all;
   for (const api::Container& container : pod.containers)
     all.push_back(container_status(pod, container, are, are.state == ContainerState::Running && are.is_ready,
@@ -224,12 +264,33 @@ void add_ready(const api::Pod& pod, Time since, JsonArray& conditions) {
   conditions.push_back(condition(pod, "ContainersReady", true, "", since));
 }
 
-Json running_status(const api::Pod& pod, ContainersAre running, Time now) {
-  const std::string pod_ip = simulated_pod_ip(pod.meta.uid);
+Json ended_status(const api::Pod& pod, const InitChanges& init, const ContainerRun& last) {
+  const bool failed = last.exit_code != 0, initialized = is_initialized(pod);
+  const char* reason = failed ? "PodFailed" : "PodCompleted";
+  const ContainerRecord record(pod);
+  Json status = Json::object({{"phase", failed ? "Failed" : "Succeeded"}});
+  const ContainersAre ended{ContainerState::Ended, last.started, last};
+  set_containers(status, pod, ended_init(pod, init, last.ended, record),
+                 initialized ? ended : ContainersAre{}, record);
+  JsonArray conditions = {condition(pod, kSandboxIsReady, false, "", last.ended)};
+  conditions.push_back(initialized
+                           ? condition(pod, kInitialized, true, failed ? "" : reason, last.started)
+                           : uninitialized(pod, status.items_at("initContainerStatuses"), last.ended));
+  for (const char* type : {"Ready", "ContainersReady"})
+    conditions.push_back(condition(pod, type, false, reason, last.ended));
+  status["conditions"] = std::move(conditions);
+  if (JsonArray ephemeral = record.ephemeral(); !ephemeral.empty()) {
+    for (Json& one : ephemeral) end_ephemeral(one, last.ended);
+    status["ephemeralContainerStatuses"] = std::move(ephemeral);
+  }
+  return status;
+}
+
+Json running_status(const api::Pod& pod, const InitChanges& init, ContainersAre running, Time now) {
   JsonArray conditions;
   add_observation(pod, kScheduled, conditions);
-  for (const char* type : {"PodReadyToStartContainers", "Initialized"})
-    conditions.push_back(condition(pod, type, true, "", now));
+  for (const std::string_view type : {kSandboxIsReady, kInitialized})
+    conditions.push_back(condition(pod, type, true, "", transition_time(pod, type, true, now)));
   running.is_ready = readiness_delay(pod) == Duration();
   if (running.is_ready)
     add_ready(pod, now, conditions);
@@ -237,10 +298,9 @@ Json running_status(const api::Pod& pod, ContainersAre running, Time now) {
     add_unready(pod, now, conditions);
   Json status = Json::object({{"phase", "Running"}, {"conditions", std::move(conditions)}});
   set_host_ip(status, pod);
-  status["podIP"] = pod_ip;
-  status["podIPs"] = Json::array({Json::object({{"ip", pod_ip}})});
+  set_pod_ip(status, pod);
   if (!is_created(pod)) status["startTime"] = format_time(now);
-  set_containers(status, pod, running, ContainerRecord(pod));
+  set_containers(status, pod, init, running, ContainerRecord(pod));
   if (api::is_gpu_reservation(pod)) give_gpu(pod, status);
   return status;
 }
@@ -309,16 +369,17 @@ bool is_created(const api::Pod& pod) {
 }
 
 Json created_status(const api::Pod& pod, Time now) {
-  const bool has_init = !pod.init_containers.empty();
-  JsonArray conditions = {
-      condition(pod, "PodReadyToStartContainers", false, "", now),
-      condition(pod, "Initialized", !has_init, has_init ? "ContainersNotInitialized" : "", now)};
+  Json status = Json::object({{"phase", "Pending"}});
+  set_containers(status, pod, {}, {}, ContainerRecord(pod));
+  JsonArray conditions = {condition(pod, kSandboxIsReady, false, "", now)};
+  conditions.push_back(pod.init_containers.empty()
+                           ? condition(pod, kInitialized, true, "", now)
+                           : uninitialized(pod, status.items_at("initContainerStatuses"), now));
   add_observation(pod, kScheduled, conditions);
   add_unready(pod, now, conditions);
-  Json status = Json::object({{"phase", "Pending"}, {"conditions", std::move(conditions)}});
+  status["conditions"] = std::move(conditions);
   set_host_ip(status, pod);
   status["startTime"] = format_time(now);
-  set_containers(status, pod, {ContainerState::Creating, now}, ContainerRecord(pod));
   return status;
 }
 
@@ -334,8 +395,31 @@ Json pull_back_off_status(const api::Pod& pod, Time now) {
   return status;
 }
 
-Json running_status(const api::Pod& pod, Time now) {
-  return running_status(pod, {ContainerState::Running, now}, now);
+Json initializing_status(const api::Pod& pod, const InitChanges& init, Time now) {
+  Json status = Json::object({{"phase", "Pending"}});
+  set_containers(status, pod, init, {}, ContainerRecord(pod));
+  JsonArray conditions = {
+      condition(pod, kSandboxIsReady, true, "", transition_time(pod, kSandboxIsReady, true, now)),
+      uninitialized(pod, status.items_at("initContainerStatuses"), now)};
+  add_observation(pod, kScheduled, conditions);
+  add_unready(pod, transition_time(pod, "ContainersReady", false, now), conditions);
+  status["conditions"] = std::move(conditions);
+  set_host_ip(status, pod);
+  set_pod_ip(status, pod);
+  if (!is_created(pod)) status["startTime"] = format_time(now);
+  return status;
+}
+
+Json failed_init_status(const api::Pod& pod, const InitChanges& init, Time now) {
+  Json status = ended_status(pod, init, {now, now, kKilledExitCode});
+  set_host_ip(status, pod);
+  set_pod_ip(status, pod);
+  if (!is_created(pod)) status["startTime"] = format_time(now);
+  return status;
+}
+
+Json running_status(const api::Pod& pod, const InitChanges& init, Time now) {
+  return running_status(pod, init, {ContainerState::Running, now}, now);
 }
 
 Json ready_status(const api::Pod& pod, Time at) {
@@ -347,34 +431,20 @@ Json ready_status(const api::Pod& pod, Time at) {
 }
 
 Json restarted_status(const api::Pod& pod, const std::optional<ContainerRun>& last, Time now) {
-  return running_status(pod, {ContainerState::Running, now, last, true}, now);
+  return running_status(pod, {}, {ContainerState::Running, now, last, true}, now);
 }
 
 Json crashed_status(const api::Pod& pod, const ContainerRun& last, Duration delay) {
   JsonArray conditions;
   add_unready(pod, last.ended, conditions);
   Json status = Json::object({{"phase", "Running"}, {"conditions", std::move(conditions)}});
-  set_containers(status, pod, {ContainerState::BackingOff, last.started, last, false, delay},
+  set_containers(status, pod, {}, {ContainerState::BackingOff, last.started, last, false, delay},
                  ContainerRecord(pod));
   return status;
 }
 
 Json ended_status(const api::Pod& pod, const ContainerRun& last) {
-  const bool failed = last.exit_code != 0;
-  const char* reason = failed ? "PodFailed" : "PodCompleted";
-  JsonArray conditions = {condition(pod, "PodReadyToStartContainers", false, "", last.ended),
-                          condition(pod, "Initialized", true, failed ? "" : reason, last.started),
-                          condition(pod, "Ready", false, reason, last.ended),
-                          condition(pod, "ContainersReady", false, reason, last.ended)};
-  Json status =
-      Json::object({{"phase", failed ? "Failed" : "Succeeded"}, {"conditions", std::move(conditions)}});
-  const ContainerRecord record(pod);
-  set_containers(status, pod, {ContainerState::Ended, last.started, last}, record);
-  if (JsonArray ephemeral = record.ephemeral(); !ephemeral.empty()) {
-    for (Json& one : ephemeral) end_ephemeral(one, last.ended);
-    status["ephemeralContainerStatuses"] = std::move(ephemeral);
-  }
-  return status;
+  return ended_status(pod, {}, last);
 }
 
 Json overdue_status(const api::Pod& pod, const ContainerRun& last) {

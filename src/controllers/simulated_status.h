@@ -1,8 +1,8 @@
 // The status that the agent of a simulated node reports of a pod, for patch_status().
 //
 // Pure functions, any thread. Cost: linear in the pod's containers; ContainerRecord parses a pod that has
-// been started before. All containers of a pod begin, end and restart together. Source: the kubelet of
-// Kubernetes 1.37.
+// been started before. All containers of a pod begin, end and restart together; its init containers come one
+// after the other before (simulated_init.h). Source: the kubelet of Kubernetes 1.37.
 #pragma once
 
 #include <optional>
@@ -28,6 +28,21 @@ struct ContainerRun {
   Time started, ended;
   std::int64_t exit_code = 0;
 };
+
+enum class ContainerState { Creating, Running, BackingOff, Ended };
+
+// What an init container, or all other containers of a pod, do at one time.
+struct ContainersAre {
+  ContainerState state = ContainerState::Creating;
+  Time started = {};                      // of Running
+  std::optional<ContainerRun> last = {};  // the run that has just ended
+  bool is_restart = false;
+  Duration delay = {};   // of BackingOff
+  bool is_ready = true;  // of Running
+};
+
+// By the places of a pod's init containers; nothing of those whose reported status holds.
+using InitChanges = std::vector<std::optional<ContainersAre>>;
 
 // What the agent has reported of a pod's containers before.
 class ContainerRecord {
@@ -56,14 +71,18 @@ bool is_created(const api::Pod& pod);
 Json created_status(const api::Pod& pod, Time now);
 // Of a pod with an image that cannot be pulled.
 Json pull_back_off_status(const api::Pod& pod, Time now);
-Json running_status(const api::Pod& pod, Time now);
+// Of a pod whose init containers are under way.
+Json initializing_status(const api::Pod& pod, const InitChanges& init, Time now);
+// Of a pod with an init container that has failed for good.
+Json failed_init_status(const api::Pod& pod, const InitChanges& init, Time now);
+Json running_status(const api::Pod& pod, const InitChanges& init, Time now);
 // Of containers whose probes succeed from this time on.
 Json ready_status(const api::Pod& pod, Time at);
 // Of containers that run again, after `last` or after a wait.
 Json restarted_status(const api::Pod& pod, const std::optional<ContainerRun>& last, Time now);
 // Of containers that wait for their restart after `last`.
 Json crashed_status(const api::Pod& pod, const ContainerRun& last, Duration delay);
-// Of a pod that has ended: Failed unless the code is 0.
+// Of a pod that has ended: Failed unless the code is 0. Containers that wait for init containers never ran.
 Json ended_status(const api::Pod& pod, const ContainerRun& last);
 Json overdue_status(const api::Pod& pod, const ContainerRun& last);
 

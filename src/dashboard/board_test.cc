@@ -33,11 +33,12 @@ struct Desk {
   Board board{reader, notes, history, {}};
   std::uint64_t version = 0;
 
-  // `spec`: members of spec.
-  void change(api::Kind kind, const std::string& name, const std::string& spec = "") {
+  // `spec`: members of spec; `metadata`: further ones of metadata, after a comma.
+  void change(api::Kind kind, const std::string& name, const std::string& spec = "",
+              const std::string& metadata = "") {
     const std::string text = R"({"metadata":{"namespace":"ns","name":")" + name + R"(","uid":")" + name +
-                             R"(","resourceVersion":")" + std::to_string(++version) + R"("},"spec":{)" +
-                             spec + "}}";
+                             R"(","resourceVersion":")" + std::to_string(++version) + "\"" + metadata +
+                             R"(},"spec":{)" + spec + "}}";
     auto object = api::decode_typed(kind, std::make_shared<const std::string>(text));
     ASSERT_TRUE(object.ok()) << text;
     if (const auto delta = view.put({kind, "ns", name}, *object)) board.apply(view, *delta, kStart);
@@ -97,6 +98,8 @@ TEST(Board, APodWhoseClaimOrGroupNobodyMadeIsGated) {
   EXPECT_EQ(state(1), "Gated");
   desk.change(api::Kind::ResourceClaim, "d");
   EXPECT_EQ(state(2), "Queued");
+  desk.change(api::Kind::ResourceClaim, "d", "", R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")");
+  EXPECT_EQ(state(3), "Gated") << "the scheduler does not try it either";
 }
 
 TEST(Board, AChangeOfTheFloorDoesNotWaitForTheNextPages) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "placement/claims.h"
+
 namespace berth::dashboard {
 namespace {
 
@@ -30,14 +32,10 @@ std::int64_t devices_asked(const client::View& view, const api::Pod& pod) {
   return devices;
 }
 
-// The group or a claim that the pod names does not exist, so the scheduler does not try it.
-bool lacks_object(const client::View& view, const api::Pod& pod) {
-  if (!pod.group.empty() && !view.pod_groups.find(pod.meta.ns, pod.group)) return true;
-  return std::ranges::any_of(pod.claims, [&](const api::PodClaim& claim) {
-    const auto status = std::ranges::find(pod.claim_statuses, claim.name, &api::PodClaimStatus::name);
-    const bool is_needed = status == pod.claim_statuses.end() || !status->claim_name.empty();
-    return is_needed && !view.claims.find(pod.meta.ns, api::claim_object_name(pod, claim));
-  });
+// The scheduler does not try it: its own gates, its claims, or a group that does not exist.
+bool is_gated(const client::View& view, const api::Pod& pod) {
+  const bool lacks_group = !pod.group.empty() && !view.pod_groups.find(pod.meta.ns, pod.group);
+  return !pod.scheduling_gates.empty() || lacks_group || placement::claim_gate(view, pod);
 }
 
 std::map<Owner, Entry> entries_of(const client::View& view, const PendingPods& pending) {
@@ -52,7 +50,7 @@ std::map<Owner, Entry> entries_of(const client::View& view, const PendingPods& p
     ++entry.pods;
     entry.devices += devices_asked(view, *pod);
     if (!pod->group.empty()) entry.groups.insert(pod->group);
-    if (!pod->scheduling_gates.empty() || lacks_object(view, *pod)) ++entry.gated;
+    if (is_gated(view, *pod)) ++entry.gated;
     if (!view.bind_requests_of_pod(key.ns, key.name).empty()) ++entry.binding;
     const api::Condition* scheduled = api::find_condition(pod->conditions, "PodScheduled");
     if (scheduled && scheduled->status == "False" && scheduled->reason == kRefusedBySchedulerReason)

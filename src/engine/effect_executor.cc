@@ -336,7 +336,8 @@ void EffectExecutor::accept(ChainRef chain_ref, Flight& flight, ClientAnswer ans
   run.attempts = 0;
   run.unknown = false;
   const std::string& stop_uid = flight.current(chain_ref.chain).stop_if_uid;
-  if (!stop_uid.empty() && answer.object && api::meta_of(*answer.object).uid == stop_uid)
+  if (!stop_uid.empty() && answer.object &&
+      (stop_uid == client::kAnyUid || api::meta_of(*answer.object).uid == stop_uid))
     return end_chain(chain_ref, flight, RunResult::Stale);
   ++run.outcome.writes_accepted;
   ++run.next;

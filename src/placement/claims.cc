@@ -45,6 +45,22 @@ std::size_t users_without_entry(const SchedulingContext& context, const model::C
 
 }  // namespace
 
+std::optional<PodGate> claim_gate(const client::View& view, const api::Pod& pod) {
+  for (const api::PodClaim& claim : pod.claims) {
+    if (api::needs_no_claim(pod, claim)) continue;
+    const std::string name = api::claim_object_name(pod, claim);
+    if (name.empty()) return PodGate{PodGate::Kind::ClaimNotMade, claim.name};
+    const api::ResourceClaim* object = view.claims.find(pod.meta.ns, name);
+    if (!object) return PodGate{PodGate::Kind::ClaimMissing, name};
+    if (object->meta.deleting()) return PodGate{PodGate::Kind::ClaimDeleting, name};
+    const api::OwnerReference* owner = object->meta.controller();
+    const bool of_group = owner && owner->kind == "PodGroup" && !pod.group.empty();
+    if (!claim.template_name.empty() && !of_group && (!owner || owner->uid != pod.meta.uid))
+      return PodGate{PodGate::Kind::ClaimOfOther, name};
+  }
+  return std::nullopt;
+}
+
 std::size_t other_consumers(const SchedulingContext& context, model::ClaimId claim, const api::Pod& pod) {
   const model::ClaimRow& row = context.cluster.claim(claim);
   std::set<std::string_view> uids;

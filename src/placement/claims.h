@@ -9,11 +9,15 @@
 #include <string_view>
 
 #include "placement/cycle_state.h"
+#include "placement/refusal/gate.h"
 
 namespace berth::placement {
 
 // Prefix of the allocator's errors.
 inline constexpr std::string_view kDynamicResourcesError = "running \"DynamicResources\" filter plugin: ";
+
+// The first claim that keeps the pod from being tried: it is missing, on its way out, or of another object.
+std::optional<PodGate> claim_gate(const client::View& view, const api::Pod& pod);
 
 // The number of other pods that use the claim or are decided to. In a claim that is reserved for the pod's
 // own group only bound members count; another group counts once.

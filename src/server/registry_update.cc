@@ -236,9 +236,10 @@ ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& be
 
   api::FieldErrors errors;
   if (access_) errors = access_->status_errors(target, update.options, next, before);
-  api::append(errors, api::validate_meta_update(next, before, rules));
-  const auto validate = status_only ? rules.validate_status_update : rules.validate_update;
-  if (validate && !binds) api::append(errors, validate(next, before, ctx));
+  if (status_only || binds) api::append(errors, api::validate_meta_update(next, before, rules));
+  if (status_only && rules.validate_status_update)
+    api::append(errors, rules.validate_status_update(next, before, ctx));
+  if (!status_only && !binds) api::append(errors, api::validate_change(next, before, rules, ctx));
   if (const api::Admission* admission = admission_of(target))
     api::append(errors, admission->validate(next, &before));
   TRY(check_fields(target, errors));

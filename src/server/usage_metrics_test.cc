@@ -216,6 +216,16 @@ TEST_F(UsageMetricsTest, AMalformedAnnotationIsWarnedOfAndDoesNotCount) {
   EXPECT_NE(made.warning.find("is neither cpu nor memory"), std::string::npos) << made.warning;
 }
 
+TEST(UsageAnnotation, HasABound) {
+  std::string text;
+  for (int i = 0; text.size() + 16 <= api::kUsageBytesMax; ++i) text += "c" + std::to_string(i) + ":cpu=1m;";
+  EXPECT_TRUE(api::parse_usage(text).ok());
+  text.resize(api::kUsageBytesMax + 1, ' ');
+  const auto parsed = api::parse_usage(text);
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_EQ(parsed.error().message(), "it has more than 16384 bytes");
+}
+
 TEST(UsageAnnotation, IsReadOrRefusedWithAReason) {
   struct Row {
     const char *text, *problem;  // "": none

@@ -294,7 +294,10 @@ class Job final : public client::Reconciler {
       wake_by(effects, end);
       return;
     }
-    effects.chains.push_back({job.key, {client::delete_object(job.key, job.meta.uid, -1, "Foreground")}});
+    // On the version: somebody may have given it more time.
+    effects.chains.push_back(
+        {job.key,
+         {client::delete_object(job.key, job.meta.uid, -1, "Foreground", job.meta.resource_version)}});
   }
 
   OwnedPods pods_{jobs(),

@@ -38,6 +38,7 @@ class Maker {
       : view_(view), state_(state), pods_(pods), group_(group), now_(now), effects_(effects) {}
 
   void keep() {
+    if (state_.indexed && remove_beyond_completions()) return;
     const auto active = static_cast<std::int64_t>(state_.active.size());
     const std::int64_t wanted = wanted_active(active);
     if (active > wanted) {
@@ -70,6 +71,16 @@ class Maker {
                        : state_.succeeded + static_cast<std::int64_t>(state_.uncounted_succeeded.size());
     if (!state_.completions) return done > 0 ? std::min(active, state_.parallelism) : state_.parallelism;
     return std::clamp<std::int64_t>(*state_.completions - done, 0, state_.parallelism);
+  }
+
+  // Pods of indexes that the Job had when it was larger. True when there are any.
+  bool remove_beyond_completions() {
+    std::size_t removed = 0;
+    for (const api::Pod* pod : state_.active) {
+      if (completion_index(*pod) < state_.completions.value_or(0)) continue;
+      if (removed++ < kPodsPerRunMax) remove_uncounted(effects_, state_.job, *pod);
+    }
+    return removed > 0;
   }
 
   // Of indexed pods, those of ended and of the highest indexes go first.

@@ -146,7 +146,8 @@ class Counting {
     const bool ignored = match && match->action == "Ignore";
     if (match && match->action == "FailJob" && !state_.failure)
       state_.failure = Verdict{"PodFailurePolicy", match->message};
-    if (!ignored) failures_.push_back(ended_at(pod));
+    // One that the Job itself deletes is not tracked any more.
+    if (!ignored && (tracked || pod.phase == "Failed")) failures_.push_back(ended_at(pod));
     if (tracked) fail_index(pod, match, ignored);
     if (!tracked) return;
     if (ignored)

@@ -97,10 +97,6 @@ FieldErrors validate_registration(const Json& object, const RuleContext&) {
   return errors;
 }
 
-FieldErrors validate_registration_update(const Json& next, const Json&, const RuleContext& ctx) {
-  return validate_registration(next, ctx);
-}
-
 }  // namespace
 
 void adjust_api_services(KindRules& rules) {
@@ -108,7 +104,6 @@ void adjust_api_services(KindRules& rules) {
   rules.set_defaults = set_service_defaults;
   rules.prepare_create = begin_status;
   rules.validate_create = validate_registration;
-  rules.validate_update = validate_registration_update;
   rules.warnings = registration_warnings;
 }
 

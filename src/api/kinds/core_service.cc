@@ -81,6 +81,13 @@ FieldErrors check_external_traffic(const FieldPath& path, const Json& spec) {
   return errors;
 }
 
+FieldErrors check_balancer_class(const std::string& path, const Json& spec) {
+  const Json* balancer = present(spec, "loadBalancerClass");
+  if (!balancer) return {};
+  if (!is_load_balancer(spec)) return {forbidden(path, "may only be used when `type` is 'LoadBalancer'")};
+  return check_format(path, balancer->as_string(), qualified_name_problems);
+}
+
 FieldErrors validate(const Json& service, const RuleContext&) {
   const FieldPath path("spec");
   const Json& spec = *present(service, "spec");
@@ -99,6 +106,7 @@ FieldErrors validate(const Json& service, const RuleContext&) {
   if (is_external_service(spec) && !spec.string_at("clusterIP").empty())
     errors.push_back(forbidden(path.child("clusterIPs"), "may not be set for ExternalName services"));
   append(errors, check_external_traffic(path, spec));
+  append(errors, check_balancer_class(path.child("loadBalancerClass"), spec));
   return errors;
 }
 
@@ -118,6 +126,10 @@ FieldErrors validate_update(const Json& next, const Json& old, const RuleContext
   if (spec && stored && has_health_port(*spec) && has_health_port(*stored) &&
       spec->int_at("healthCheckNodePort") != stored->int_at("healthCheckNodePort"))
     errors.push_back(forbidden("spec.healthCheckNodePort", "field is immutable"));
+  if (spec && stored && is_load_balancer(*spec) && is_load_balancer(*stored) &&
+      !same(present(spec, "loadBalancerClass"), present(stored, "loadBalancerClass")))
+    errors.push_back(invalid("spec.loadBalancerClass", value_or_null(present(spec, "loadBalancerClass")),
+                             "may not change once set"));
   append(errors, validate(next, ctx));
   return errors.empty() ? check_allocations(next, &old, ctx) : errors;
 }

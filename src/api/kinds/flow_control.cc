@@ -312,17 +312,11 @@ FieldErrors validate_priority_level(const Json& level, const RuleContext&) {
 void adjust_flow_schemas(KindRules& rules) {
   rules.set_defaults = set_flow_schema_defaults;
   rules.validate_create = validate_flow_schema;
-  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
-    return validate_flow_schema(next, ctx);
-  };
 }
 
 void adjust_priority_levels(KindRules& rules) {
   rules.set_defaults = set_priority_level_defaults;
   rules.validate_create = validate_priority_level;
-  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
-    return validate_priority_level(next, ctx);
-  };
 }
 
 }  // namespace berth::api

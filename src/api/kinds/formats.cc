@@ -78,6 +78,15 @@ FieldErrors check_required(const std::string& path, std::string_view text, Forma
   return check_format(path, text, format);
 }
 
+FieldErrors check_csi_driver(const std::string& path, std::string_view name) {
+  if (name.empty()) return {required(path)};
+  FieldErrors errors;
+  if (name.size() > kCsiDriverBytesMax) errors.push_back(too_long(path, kCsiDriverBytesMax));
+  for (const std::string& problem : dns_subdomain_problems(to_lower(name)))
+    errors.push_back(invalid(path, name, problem));
+  return errors;
+}
+
 FieldErrors check_labels(const std::string& path, const Json* labels) {
   FieldErrors errors;
   if (!labels || !labels->is_object()) return errors;

@@ -28,6 +28,10 @@ FieldErrors check_format(const std::string& path, std::string_view text, Format 
 // Required when empty, else its format.
 FieldErrors check_required(const std::string& path, std::string_view text, Format format);
 
+// The name of a CSI driver: a subdomain in any case, of at most kCsiDriverBytesMax. Required when empty.
+inline constexpr std::size_t kCsiDriverBytesMax = 63;
+FieldErrors check_csi_driver(const std::string& path, std::string_view name);
+
 // Labels of an ObjectMeta: keys are label keys, values label values. `labels` may be null.
 FieldErrors check_labels(const std::string& path, const Json* labels);
 // Annotations: keys in any case, 256 KiB together.

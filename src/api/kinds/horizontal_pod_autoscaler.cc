@@ -254,9 +254,6 @@ FieldErrors validate_autoscaler(const Json& scaler, const RuleContext&) {
 void adjust_autoscalers(KindRules& rules) {
   rules.set_defaults = set_autoscaler_defaults;
   rules.validate_create = validate_autoscaler;
-  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
-    return validate_autoscaler(next, ctx);
-  };
   rules.validate_status_update = [](const Json& next, const Json&, const RuleContext&) {
     const Json& status = next.part("status");
     FieldErrors errors = check_not_negative("status.currentReplicas", status, "currentReplicas");

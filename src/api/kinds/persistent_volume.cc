@@ -88,7 +88,7 @@ FieldErrors check_source(const FieldPath& at, const SourceRow& row, const Json& 
     append(errors, check_path_of(at.child("path"), row.member, source.string_at("path")));
   if (row.member != "csi") return errors;
   if (const std::string_view driver = source.string_at("driver"); !driver.empty())
-    append(errors, check_format(at.child("driver"), to_lower(driver), dns_subdomain_problems));
+    append(errors, check_csi_driver(at.child("driver"), driver));
   for (const std::string_view secret : kSecretsOfDrivers)
     if (const Json* reference = present(source, secret))
       for (const std::string_view part : {"name", "namespace"})

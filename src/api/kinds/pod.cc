@@ -303,7 +303,8 @@ FieldErrors check_certificates(const FieldPath& path, const JsonArray& sources) 
   return errors;
 }
 
-// A volume has exactly one source; of the contents of the source only certificates are validated.
+// A volume has exactly one source; of the contents of the source only certificates and the names of CSI
+// drivers are validated.
 FieldErrors check_volumes(const FieldPath& path, const JsonArray& volumes) {
   FieldErrors errors;
   const NamedItems by_name(volumes, "name");
@@ -321,6 +322,8 @@ FieldErrors check_volumes(const FieldPath& path, const JsonArray& volumes) {
     if (!any) errors.push_back(required(at, "must specify a volume type"));
     if (const Json* projected = present(volumes[i], "projected"))
       append(errors, check_certificates(at.child("projected").child("sources"), items(projected, "sources")));
+    if (const Json* csi = present(volumes[i], "csi"))
+      append(errors, check_csi_driver(at.child("csi").child("driver"), csi->string_at("driver")));
   }
   return errors;
 }

@@ -11,6 +11,7 @@
 #include "api/gates.h"
 #include "api/kind_rules.h"
 #include "api/kinds/document.h"
+#include "api/new_objects.h"
 #include "api/patch.h"
 #include "base/testing/source_dir.h"
 
@@ -195,8 +196,7 @@ class Replay {
       if (const auto rejection = rules.admit_create(object, ctx))
         return {rejection->code, {}, {}, rejection->message, {}};
     if (rules.prepare_create) rules.prepare_create(object, ctx);
-    FieldErrors errors = validate_meta(object, resource.namespaced, rules);
-    if (rules.validate_create) append(errors, rules.validate_create(object, ctx));
+    FieldErrors errors = validate_new(object, resource.namespaced, rules, ctx);
     if (!errors.empty()) return {422, {}, std::move(errors), "", {}};
     ReplayedWrite outcome{201, object, {}, "", {}};
     if (rules.warnings) outcome.warnings = rules.warnings(object, nullptr, ctx);
@@ -230,9 +230,11 @@ class Replay {
     }
     if (rules.has_generation && value_or_null(next.find("spec")) != value_or_null(old.find("spec")))
       next["metadata"]["generation"] = old.find("metadata")->int_at("generation") + 1;
-    FieldErrors errors = validate_meta_update(next, old, rules);
-    const auto validate = status_only ? rules.validate_status_update : rules.validate_update;
-    if (validate) append(errors, validate(next, old, ctx));
+    FieldErrors errors;
+    if (!status_only) errors = validate_change(next, old, rules, ctx);
+    if (status_only) errors = validate_meta_update(next, old, rules);
+    if (status_only && rules.validate_status_update)
+      append(errors, rules.validate_status_update(next, old, ctx));
     if (!errors.empty()) return {422, {}, std::move(errors), "", {}};
     objects_[key] = next;
     return {200, next, {}, "", {}};

@@ -353,6 +353,52 @@ TEST_F(Rules, TopologiesAndPlacementPoliciesNameTheFieldThatIsWrong) {
         << spec;
 }
 
+TEST_F(Rules, NamesOfCsiDriversAreBounded) {
+  const auto said = [&](const char* group, const char* version, const char* kind, const char* plural,
+                        const std::string& text) {
+    const KindRules& rules = rules_of(group, plural);
+    Json object = decoded(version, kind, text);
+    if (rules.set_defaults) rules.set_defaults(object);
+    return text_of(rules.validate_create(object, ctx));
+  };
+  const auto volume = [&](const std::string& driver) {
+    return said("", "v1", "PersistentVolume", "persistentvolumes",
+                R"({"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},)"
+                R"("volumeMode":"Filesystem","persistentVolumeReclaimPolicy":"Retain",)"
+                R"("csi":{"volumeHandle":"h","driver":")" +
+                    driver + R"("}}})");
+  };
+  const auto driver = [&](const std::string& name) {
+    return said("storage.k8s.io", "storage.k8s.io/v1", "CSIDriver", "csidrivers",
+                R"({"metadata":{"name":")" + name + R"("},"spec":{}})");
+  };
+  const auto node = [&](const std::string& drivers) {
+    return said("storage.k8s.io", "storage.k8s.io/v1", "CSINode", "csinodes",
+                R"({"spec":{"drivers":[)" + drivers + "]}}");
+  };
+  const std::string longest(63, 'a'), longer(64, 'a');
+  const std::string too_long = ": Too long: may not be more than 63 bytes\n";
+  EXPECT_EQ(volume(longest), "");
+  EXPECT_EQ(volume("CSI.example.com"), "");
+  EXPECT_EQ(volume(longer), "spec.csi.driver" + too_long);
+  EXPECT_EQ(volume("A_b").find(R"(spec.csi.driver: Invalid value: "A_b": )"), 0u) << volume("A_b");
+  EXPECT_EQ(driver(longest), "");
+  EXPECT_EQ(driver(longer), "name" + too_long);
+  EXPECT_EQ(node(R"({"name":"d.io","nodeID":"n"})"), "");
+  EXPECT_EQ(node(R"({"name":")" + longer + R"(","nodeID":"n"},{"nodeID":"n"},{"name":"d","nodeID":"n"},)" +
+                 R"({"name":"d","nodeID":"n"})"),
+            "spec.drivers[0].name" + too_long +
+                "spec.drivers[1].name: Required value\n"
+                "spec.drivers[3].name: Duplicate value: \"d\"\n");
+  const std::string pod =
+      said("", "v1", "Pod", "pods",
+           R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}],"volumes":[)"
+           R"({"name":"a","csi":{"driver":")" +
+               longer + R"("}},{"name":"b","csi":{}}]}})");
+  EXPECT_NE(pod.find("spec.volumes[0].csi.driver" + too_long), std::string::npos) << pod;
+  EXPECT_NE(pod.find("spec.volumes[1].csi.driver: Required value"), std::string::npos) << pod;
+}
+
 TEST_F(Rules, VolumesGetDefaultsAndBeginPending) {
   const auto made = [&](const char* kind, const char* resource, const char* text) {
     const bool storage = std::string_view(kind) == "StorageClass";
@@ -434,6 +480,11 @@ TEST_F(Rules, BindRequestsAreDecisions) {
   EXPECT_EQ(update(decision(R"("decisionID":"d2")"), failed), "");
   EXPECT_NE(update(decision(R"("decisionID":"d2")"), decision(R"("decisionID":"d1")")), "");
   EXPECT_NE(update(decision(R"("decisionID":"d1","backoffLimit":1)"), failed), "");
+  const Json later =
+      decision(R"("decisionID":"d1","epoch":-1,"lease":{"namespace":"n","name":"N","uid":"u"})");
+  const std::string taken_over = update(later, decision(R"("decisionID":"d1","epoch":1)"));
+  EXPECT_EQ(taken_over.find("spec.epoch: Invalid value: -1: must be greater than or equal to 0\n"), 0u);
+  EXPECT_NE(taken_over.find("\nspec.lease.name: Invalid value: \"N\""), std::string::npos) << taken_over;
   EXPECT_EQ(update(decision(R"("decisionID":"d1","withdrawn":true,"epoch":2)"),
                    decision(R"("decisionID":"d1","epoch":1)")),
             "");

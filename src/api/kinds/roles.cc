@@ -128,16 +128,10 @@ FieldErrors check_role_stays(FieldErrors errors, const Json& next, const Json& o
 
 void adjust_roles(KindRules& rules) {
   rules.validate_create = validate_role;
-  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
-    return validate_role(next, ctx);
-  };
 }
 
 void adjust_cluster_roles(KindRules& rules) {
   rules.validate_create = validate_cluster_role;
-  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
-    return validate_cluster_role(next, ctx);
-  };
 }
 
 void adjust_role_bindings(KindRules& rules) {

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <map>
 
 #include "api/kind_rules.h"
+#include "api/kinds/core_parts.h"
 
 namespace berth::api {
 namespace {
@@ -47,7 +49,30 @@ constexpr StatusMetadataRow kStatusMetadata[] = {
     {"policy", "poddisruptionbudgets"},
 };
 
+// The member at the path; null where there is none.
+const Json* member_at(const Json& object, std::string_view path) {
+  const Json* at = &object;
+  while (at && !path.empty()) {
+    const std::size_t dot = std::min(path.find('.'), path.size());
+    at = present(at, path.substr(0, dot));
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return at;
+}
+
 }  // namespace
+
+FieldErrors validate_change(const Json& next, const Json& old, const KindRules& rules,
+                            const RuleContext& ctx) {
+  FieldErrors errors = validate_meta_update(next, old, rules);
+  if (rules.validate_update)
+    append(errors, rules.validate_update(next, old, ctx));
+  else if (rules.validate_create)
+    append(errors, rules.validate_create(next, ctx));
+  for (const std::string_view path : rules.immutable)
+    append(errors, check_immutable(std::string(path), member_at(next, path), member_at(old, path)));
+  return errors;
+}
 
 StatusMetadata status_metadata(std::string_view group, std::string_view resource) {
   for (const StatusMetadataRow& row : kStatusMetadata)

@@ -78,6 +78,13 @@ FieldErrors check_lease(const FieldPath& path, const Json& lease) {
   return errors;
 }
 
+// Of the scheduler that decided, or has taken the decision over.
+FieldErrors check_term(const FieldPath& path, const Json& spec) {
+  FieldErrors errors = check_counter(path, spec, "epoch");
+  if (const Json* lease = present(spec, "lease")) append(errors, check_lease(path.child("lease"), *lease));
+  return errors;
+}
+
 FieldErrors check_length(const FieldPath& path, const Json& object, std::string_view name, std::size_t most) {
   if (text_at(object, name).size() <= most) return {};
   return {too_long(path.child(name), most)};
@@ -114,8 +121,7 @@ FieldErrors check_spec(const FieldPath& path, const Json& spec) {
   append(errors, check_count(path.child("nodeAllocatableResourceClaimStatuses"),
                              items(&spec, "nodeAllocatableResourceClaimStatuses").size(), kClaimsMax));
   append(errors, check_counter(path, spec, "backoffLimit"));
-  append(errors, check_counter(path, spec, "epoch"));
-  if (const Json* lease = present(spec, "lease")) append(errors, check_lease(path.child("lease"), *lease));
+  append(errors, check_term(path, spec));
   return errors;
 }
 
@@ -169,7 +175,7 @@ FieldErrors validate_update(const Json& next, const Json& old, const RuleContext
       return {invalid("spec.epoch", spec.int_at("epoch"), "must not be decreased")};
     if (before.bool_at("withdrawn") && !spec.bool_at("withdrawn"))
       return {invalid("spec.withdrawn", false, "a withdrawn decision stays withdrawn")};
-    return {};
+    return check_term(FieldPath("spec"), spec);
   }
   if (spec.string_at("podName") != before.string_at("podName") ||
       spec.string_at("podUID") != before.string_at("podUID"))

@@ -68,9 +68,6 @@ KindRules device_health_policy_rules() {
   rules.has_generation = true;
   rules.prepare_create = [](Json& policy, const RuleContext&) { policy.as_object().erase("status"); };
   rules.validate_create = validate;
-  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
-    return validate(next, ctx);
-  };
   return rules;
 }
 

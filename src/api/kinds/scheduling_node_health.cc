@@ -50,9 +50,6 @@ KindRules node_device_health_rules() {
   rules.resource = "nodedevicehealths";
   rules.has_generation = true;
   rules.validate_create = validate_report;
-  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
-    return validate_report(next, ctx);
-  };
   return rules;
 }
 

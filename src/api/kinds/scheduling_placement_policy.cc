@@ -92,9 +92,6 @@ KindRules placement_policy_rules() {
   rules.has_generation = true;
   rules.prepare_create = [](Json& policy, const RuleContext&) { policy.as_object().erase("status"); };
   rules.validate_create = validate_wishes;
-  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
-    return validate_wishes(next, ctx);
-  };
   return rules;
 }
 

@@ -34,9 +34,6 @@ KindRules topology_rules() {
   rules.has_generation = true;
   rules.prepare_create = [](Json& topology, const RuleContext&) { topology.as_object().erase("status"); };
   rules.validate_create = validate_topology;
-  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
-    return validate_topology(next, ctx);
-  };
   return rules;
 }
 

@@ -68,28 +68,28 @@ void put_addresses(Json& spec, const std::string& address) {
   put_default(spec, type, "ipFamilyPolicy", "SingleStack");
 }
 
-// Free ports of the nodes, one after the other.
+// Free ports of the nodes, one after the other. Cost: all calls of take_any() together look at each port of
+// the range once.
 class FreeNodePorts {
  public:
   FreeNodePorts(const Json& service, const RuleContext& ctx)
-      : service_(service), ctx_(ctx), next_(hash_of_name(service) % kNodePortCount) {}
+      : service_(service), ctx_(ctx), first_(hash_of_name(service) % kNodePortCount) {}
   void take(std::int64_t port) { own_.insert(port); }
   // 0: all are taken.
   std::int64_t take_any() {
-    for (std::int64_t tried = 0; tried < kNodePortCount; ++tried, ++next_)
-      if (const std::int64_t port = kNodePortFirst + next_ % kNodePortCount;
-          !own_.contains(port) && !has_other(ctx_, service_, port)) {
-        own_.insert(port);
-        return port;
-      }
+    while (tried_ < kNodePortCount) {
+      const std::int64_t port = kNodePortFirst + (first_ + tried_++) % kNodePortCount;
+      if (!own_.contains(port) && !has_other(ctx_, service_, port)) return port;
+    }
     return 0;
   }
 
  private:
   const Json& service_;
   const RuleContext& ctx_;
-  std::int64_t next_;
-  std::set<std::int64_t> own_;
+  const std::int64_t first_;
+  std::int64_t tried_ = 0;
+  std::set<std::int64_t> own_;  // that were given
 };
 
 // Gives each port that lacks one a free port of the nodes; ports of one number share theirs.
@@ -118,19 +118,28 @@ void allocate_node_ports(Json& service, const RuleContext& ctx) {
     put(spec, core_type("ServiceSpec"), "healthCheckNodePort", port);
 }
 
+std::set<std::int64_t> node_ports_of(const Json& spec) {
+  std::set<std::int64_t> ports;
+  for (const Json& port : spec.items_at("ports")) ports.insert(port.int_at("nodePort"));
+  return ports;
+}
+
 // Manifests seldom have what was allocated: it stays, as long as the type has use for it.
 void keep_allocated(Json& spec, const Json& stored) {
   static const TypeInfo& port_type = core_type("ServicePort");
   if (!has_node_ports(spec) || !has_node_ports(stored)) return;
-  std::set<std::int64_t> used;
-  for (const Json& port : std::as_const(spec).items_at("ports")) used.insert(port.int_at("nodePort"));
+  const auto key_of = [](const Json& port) {
+    return std::pair(port.int_at("port"), port.string_at("protocol"));
+  };
+  std::map<std::pair<std::int64_t, std::string_view>, std::int64_t> before;
+  for (const Json& port : stored.items_at("ports"))
+    if (const std::int64_t given = port.int_at("nodePort"); given != 0) before.emplace(key_of(port), given);
+  std::set<std::int64_t> used = node_ports_of(spec);
   for (Json& port : items(spec, "ports")) {
     if (std::as_const(port).int_at("nodePort") != 0) continue;
-    for (const Json& before : stored.items_at("ports"))
-      if (before.int_at("port") == std::as_const(port).int_at("port") &&
-          before.string_at("protocol") == std::as_const(port).string_at("protocol") &&
-          before.int_at("nodePort") != 0 && used.insert(before.int_at("nodePort")).second)
-        put(port, port_type, "nodePort", before.int_at("nodePort"));
+    const auto kept = before.find(key_of(port));
+    if (kept != before.end() && used.insert(kept->second).second)
+      put(port, port_type, "nodePort", kept->second);
   }
   if (has_health_port(spec) && has_health_port(stored) &&
       std::as_const(spec).int_at("healthCheckNodePort") == 0)
@@ -148,8 +157,7 @@ void drop_of_other_type(Json& spec, const Json& stored) {
   if (is_external_service(spec) && !is_external_service(stored))
     drop_unchanged(spec, stored, {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"});
   if (!has_node_ports(spec) && has_node_ports(stored)) {
-    std::set<std::int64_t> before;
-    for (const Json& port : stored.items_at("ports")) before.insert(port.int_at("nodePort"));
+    const std::set<std::int64_t> before = node_ports_of(stored);
     for (Json& port : items(spec, "ports"))
       if (before.contains(std::as_const(port).int_at("nodePort"))) port.as_object().erase("nodePort");
   }
@@ -169,12 +177,6 @@ std::optional<FieldError> node_port_error(const std::string& path, std::int64_t 
                        std::to_string(kNodePortFirst) + "-" + std::to_string(kNodePortLast));
   if (has_other(ctx, service, port)) return invalid(path, port, kPortIsTaken);
   return std::nullopt;
-}
-
-std::set<std::int64_t> node_ports_of(const Json& spec) {
-  std::set<std::int64_t> ports;
-  for (const Json& port : spec.items_at("ports")) ports.insert(port.int_at("nodePort"));
-  return ports;
 }
 
 // Ports that the stored Service has are not judged again. Of a new one, ports of different numbers cannot

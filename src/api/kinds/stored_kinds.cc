@@ -3,6 +3,7 @@
 // Source: the strategies (registry/*/strategy.go) and defaults.go of Kubernetes 1.37, as tests/cluster/parity
 // observes them.
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -168,9 +169,6 @@ FieldErrors validate_network_policy(const Json& policy, const RuleContext&) {
 
 void validate_network_policies(KindRules& rules) {
   rules.validate_create = validate_network_policy;
-  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
-    return validate_network_policy(next, ctx);
-  };
 }
 
 // Of the subjects, service accounts are core's.
@@ -247,14 +245,85 @@ struct StoredKind {
 
 void adjust_csi_drivers(KindRules& rules) {
   rules.generation_rule = GenerationRule::BeginsWithFirstChange;
+  rules.validate_create = [](const Json& driver, const RuleContext&) {
+    return check_csi_driver("name", driver.part("metadata").string_at("name"));
+  };
+  // The reference's name of the first field.
+  rules.validate_update = [](const Json& next, const Json& old, const RuleContext&) {
+    FieldErrors errors =
+        check_immutable("spec.attachedRequired", present_at(next, {"spec", "attachRequired"}),
+                        present_at(old, {"spec", "attachRequired"}));
+    append(errors,
+           check_immutable("spec.volumeLifecycleModes", present_at(next, {"spec", "volumeLifecycleModes"}),
+                           present_at(old, {"spec", "volumeLifecycleModes"})));
+    return errors;
+  };
 }
 
 void adjust_endpoint_slices(KindRules& rules) {
   rules.generation_rule = GenerationRule::ContentOrLabels;
+  rules.immutable = {"addressType"};
+}
+
+void adjust_ingress_classes(KindRules& rules) {
+  rules.immutable = {"spec.controller"};
+}
+
+void adjust_revisions(KindRules& rules) {
+  rules.immutable = {"data"};
+}
+
+void adjust_capacities(KindRules& rules) {
+  rules.immutable = {"nodeTopology", "storageClassName"};
 }
 
 void adjust_trust_bundles(KindRules& rules) {
   rules.name_problems = trust_bundle_problems;
+  rules.immutable = {"spec.signerName"};
+}
+
+// Their order may change.
+FieldErrors check_scopes_stay(const Json& next, const Json& old, const RuleContext&) {
+  const Json *scopes = present_at(next, {"spec", "scopes"}), *before = present_at(old, {"spec", "scopes"});
+  const auto set_of = [](const Json* list) {
+    const std::vector<std::string> texts =
+        list ? decode_strings(list->as_array()) : std::vector<std::string>();
+    return std::set<std::string>(texts.begin(), texts.end());
+  };
+  if (set_of(scopes) == set_of(before)) return {};
+  return {invalid("spec.scopes", value_or_null(scopes), "field is immutable")};
+}
+
+void adjust_quotas(KindRules& rules) {
+  rules.validate_update = check_scopes_stay;
+}
+
+FieldErrors check_attachment(const Json& attachment, const RuleContext&) {
+  return check_csi_driver("spec.attacher", attachment.part("spec").string_at("attacher"));
+}
+
+FieldErrors check_attachment_stays(const Json& next, const Json& old, const RuleContext& ctx) {
+  FieldErrors errors = check_attachment(next, ctx);
+  if (!same(present(next, "spec"), present(old, "spec")))
+    errors.push_back(invalid(
+        "spec", go_form(next.part("spec"), table_type("storage.k8s.io", "v1", "VolumeAttachmentSpec")),
+        "field is immutable"));
+  return errors;
+}
+
+FieldErrors check_request_stays(const Json& next, const Json& old, const RuleContext&) {
+  if (same(present(next, "spec"), present(old, "spec"))) return {};
+  static const TypeInfo& type = table_type("certificates.k8s.io", "v1", "PodCertificateRequestSpec");
+  return {invalid("spec", go_form(next.part("spec"), type), "field is immutable")};
+}
+
+void adjust_certificate_requests(KindRules& rules) {
+  rules.validate_update = check_request_stays;
+}
+
+void adjust_attachments(KindRules& rules) {
+  rules.validate_create = check_attachment;
+  rules.validate_update = check_attachment_stays;
 }
 
 void adjust_service_accounts(KindRules& rules) {
@@ -272,9 +341,6 @@ FieldErrors validate_template_object(const Json& object, const RuleContext&) {
 
 void adjust_pod_templates(KindRules& rules) {
   rules.validate_create = validate_template_object;
-  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
-    return validate_template_object(next, ctx);
-  };
   rules.warnings = [](const Json& object, const Json* old, const RuleContext&) {
     return template_warnings(object, old, {"template"});
   };
@@ -283,9 +349,6 @@ void adjust_pod_templates(KindRules& rules) {
 void adjust_replication_controllers(KindRules& rules) {
   rules.orphans_by_default = true;
   rules.validate_create = validate_replication_controller;
-  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
-    return validate_replication_controller(next, ctx);
-  };
   rules.warnings = [](const Json& object, const Json* old, const RuleContext&) {
     return template_warnings(object, old, {"spec.template", true});
   };
@@ -297,7 +360,39 @@ void adjust_migrations(KindRules& rules) {
   rules.validate_update = validate_migration_update;
 }
 
+FieldErrors check_csi_node(const Json& node, const RuleContext&) {
+  const JsonArray& drivers = node.part("spec").items_at("drivers");
+  const NamedItems by_name(drivers, "name");
+  FieldErrors errors;
+  for (std::size_t i = 0; i < drivers.size(); ++i) {
+    const FieldPath at = FieldPath("spec").child("drivers").index(i).child("name");
+    const std::string_view name = drivers[i].string_at("name");
+    append(errors, check_csi_driver(at, name));
+    if (!name.empty() && by_name.is_repeated(drivers[i])) errors.push_back(duplicate(at, name));
+  }
+  return errors;
+}
+
+// What a driver has said of the node stays, but for how many volumes it attaches.
+FieldErrors check_csi_node_change(const Json& next, const Json& old, const RuleContext& ctx) {
+  FieldErrors errors = check_csi_node(next, ctx);
+  const NamedItems before(old.part("spec").items_at("drivers"), "name");
+  for (const Json& driver : next.part("spec").items_at("drivers")) {
+    const Json* found = before.find(driver.string_at("name"));
+    if (!found) continue;
+    Json stays = *found, changed = driver;
+    for (Json* one : {&stays, &changed}) one->as_object().erase("allocatable");
+    if (stays != changed)
+      errors.push_back(invalid("CSINodeDriver",
+                               go_form(changed, table_type("storage.k8s.io", "v1", "CSINodeDriver")),
+                               "field is immutable"));
+  }
+  return errors;
+}
+
 void adjust_csi_nodes(KindRules& rules) {
+  rules.validate_create = check_csi_node;
+  rules.validate_update = check_csi_node_change;
   rules.prepare_create = add_empty_status;
   rules.prepare_status_update = [](Json& next, const Json& old, const RuleContext&) {
     Json kept = old;
@@ -308,6 +403,7 @@ void adjust_csi_nodes(KindRules& rules) {
 }
 
 void protect_attributes_classes(KindRules& rules) {
+  rules.immutable = {"driverName", "parameters"};
   rules.admit_create = [](Json& attributes_class, const RuleContext&) -> std::optional<Rejection> {
     add_finalizer(attributes_class, kAttributesClassProtection);
     return std::nullopt;
@@ -322,22 +418,24 @@ constexpr StoredKind kStoredKinds[] = {
     {"", "podtemplates", kGeneration | kAnswersDeleted, set_pod_template_defaults, adjust_pod_templates},
     {"", "replicationcontrollers", kGeneration | kAnswersDeleted, set_replication_controller_defaults,
      adjust_replication_controllers},
-    {"", "resourcequotas", kAnswersDeleted},
+    {"", "resourcequotas", kAnswersDeleted, nullptr, adjust_quotas},
     {"", "serviceaccounts", kAnswersDeleted, nullptr, adjust_service_accounts},
     {kWebhookGroup, "mutatingwebhookconfigurations", kGeneration | kNeedsVersion | kPlainFinalizers,
      set_mutating_webhook_defaults},
     {kWebhookGroup, "validatingwebhookconfigurations", kGeneration | kNeedsVersion | kPlainFinalizers,
      set_validating_webhook_defaults},
+    {"apps", "controllerrevisions", 0, nullptr, adjust_revisions},
     {"apiregistration.k8s.io", "apiservices", kNeedsVersion, nullptr, adjust_api_services},
     {"autoscaling", "horizontalpodautoscalers", kGeneration, nullptr, adjust_autoscalers},
     {"certificates.k8s.io", "certificatesigningrequests", 0, nullptr, adjust_signing_requests},
     {"certificates.k8s.io", "clustertrustbundles", kNeedsVersion, nullptr, adjust_trust_bundles},
+    {"certificates.k8s.io", "podcertificaterequests", 0, nullptr, adjust_certificate_requests},
     {"coordination.k8s.io", "leasecandidates", kNeedsVersion | kPutCreates | kPlainFinalizers | kPathSegment},
     {"discovery.k8s.io", "endpointslices", kGeneration, set_endpoint_slice_defaults, adjust_endpoint_slices},
     {"flowcontrol.apiserver.k8s.io", "flowschemas", kGeneration, nullptr, adjust_flow_schemas},
     {"flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", kGeneration, nullptr,
      adjust_priority_levels},
-    {"networking.k8s.io", "ingressclasses", kGeneration, set_ingress_class_defaults},
+    {"networking.k8s.io", "ingressclasses", kGeneration, set_ingress_class_defaults, adjust_ingress_classes},
     {"networking.k8s.io", "ingresses", kGeneration},
     {"networking.k8s.io", "ipaddresses", 0, nullptr, adjust_ip_addresses},
     {"networking.k8s.io", "networkpolicies", kGeneration, set_network_policy_defaults,
@@ -353,8 +451,8 @@ constexpr StoredKind kStoredKinds[] = {
     {kStorageGroup, "csidrivers", kGeneration | kNeedsVersion | kAnswersDeleted, set_csi_driver_defaults,
      adjust_csi_drivers},
     {kStorageGroup, "csinodes", kNeedsVersion | kAnswersDeleted, nullptr, adjust_csi_nodes},
-    {kStorageGroup, "csistoragecapacities", kNeedsVersion},
-    {kStorageGroup, "volumeattachments", kNeedsVersion | kAnswersDeleted},
+    {kStorageGroup, "csistoragecapacities", kNeedsVersion, nullptr, adjust_capacities},
+    {kStorageGroup, "volumeattachments", kNeedsVersion | kAnswersDeleted, nullptr, adjust_attachments},
     {kStorageGroup, "volumeattributesclasses", kAnswersDeleted, nullptr, protect_attributes_classes},
     {"storagemigration.k8s.io", "storageversionmigrations", kNeedsVersion, nullptr, adjust_migrations},
 };

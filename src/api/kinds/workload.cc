@@ -33,9 +33,6 @@ KindRules lease_rules() {
   rules.prepare_create = [](Json& lease, const RuleContext&) { drop_election_fields(lease); };
   rules.prepare_update = [](Json& next, const Json&, const RuleContext&) { drop_election_fields(next); };
   rules.validate_create = validate_lease;
-  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
-    return validate_lease(next, ctx);
-  };
   return rules;
 }
 
@@ -74,9 +71,6 @@ KindRules budget_rules() {
     put(budget, table_type("policy", "v1", "PodDisruptionBudget"), "status", std::move(empty));
   };
   rules.validate_create = validate_budget;
-  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
-    return validate_budget(next, ctx);
-  };
   return rules;
 }
 

@@ -131,19 +131,62 @@ FieldErrors check_scheduling_change(const FieldPath& path, const Json* next, con
   return errors;
 }
 
+void erase_all(Json* object, std::initializer_list<std::string_view> members) {
+  if (!object) return;
+  for (const std::string_view member : members) object->as_object().erase(member);
+}
+
+void erase_if_empty(Json& object, std::string_view member) {
+  if (const Json* found = present(std::as_const(object), member); found && entries(found).empty())
+    object.as_object().erase(member);
+}
+
+// A template without what may change while the Job is suspended: where its pods go, and their resources.
+Json without_directives(Json pod_template) {
+  erase_all(present(pod_template, "metadata"), {"annotations", "labels"});
+  erase_if_empty(pod_template, "metadata");
+  Json* spec = present(pod_template, "spec");
+  if (!spec) return pod_template;
+  erase_all(spec, {"nodeSelector", "schedulingGates", "tolerations"});
+  erase_all(present(*spec, "affinity"), {"nodeAffinity"});
+  erase_if_empty(*spec, "affinity");
+  for (const std::string_view list : {"containers", "initContainers"})
+    for (Json& container : items(*spec, list)) erase_all(&container, {"resources"});
+  return pod_template;
+}
+
+// Source: KEP-2926, and KEP-5440 for resources.
+FieldErrors check_template_stays(const FieldPath& path, const Json& next, const Json& old) {
+  const Json &pod_template = next.part("spec").part("template"), &stored = old.part("spec").part("template");
+  if (pod_template == stored) return {};
+  const Json& status = old.part("status");
+  const bool has_no_pods = !present(status, "startTime") || status.int_at("active") == 0;
+  const bool has_paused = old.part("spec").bool_at("suspend") && has_no_pods;
+  if (has_paused && without_directives(pod_template) == without_directives(stored)) return {};
+  return {invalid(path, go_form(pod_template, core_type("PodTemplateSpec")), "field is immutable")};
+}
+
+// The completions of an indexed Job follow its parallelism. Source: KEP-3715.
+FieldErrors check_completions_stay(const FieldPath& path, const Json& spec, const Json* stored) {
+  const Json* completions = present(spec, "completions");
+  if (spec.string_at("completionMode") != "Indexed" || !completions)
+    return check_immutable(path, completions, present(stored, "completions"));
+  if (same(completions, present(stored, "completions")) ||
+      completions->as_int() == spec.int_at("parallelism"))
+    return {};
+  return {invalid(path, *completions, "can only be modified in tandem with spec.parallelism")};
+}
+
 FieldErrors validate_update(const Json& next, const Json& old, const RuleContext& ctx) {
   const FieldPath path("spec");
   const Json& spec = *present(next, "spec");
   const Json* stored = present(old, "spec");
   FieldErrors errors = validate(next, ctx);
-  for (std::string_view key : {"completions", "selector", "completionMode", "podFailurePolicy",
-                               "backoffLimitPerIndex", "managedBy", "successPolicy"})
+  append(errors, check_completions_stay(path.child("completions"), spec, stored));
+  for (std::string_view key : {"selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex",
+                               "managedBy", "successPolicy"})
     append(errors, check_immutable(path.child(key), present(spec, key), present(stored, key)));
-  const Json* pod_template = present(spec, "template");
-  if (!(stored && stored->bool_at("suspend")) && !same(pod_template, present(stored, "template")))
-    errors.push_back(invalid(path.child("template"),
-                             pod_template ? go_form(*pod_template, core_type("PodTemplateSpec")) : Json(),
-                             "field is immutable"));
+  append(errors, check_template_stays(path.child("template"), next, old));
   append(errors, check_scheduling_change(path.child("scheduling"), present(spec, "scheduling"),
                                          present(stored, "scheduling")));
   return errors;

@@ -488,6 +488,12 @@ std::string claim_object_name(const Pod& pod, const PodClaim& claim) {
   return "";
 }
 
+bool needs_no_claim(const Pod& pod, const PodClaim& claim) {
+  return std::any_of(pod.claim_statuses.begin(), pod.claim_statuses.end(), [&](const PodClaimStatus& status) {
+    return status.name == claim.name && status.claim_name.empty();
+  });
+}
+
 bool is_resize_deferred(const Pod& pod) {
   const Condition* pending = find_condition(pod.conditions, "PodResizePending");
   return pending && pending->reason == "Deferred";

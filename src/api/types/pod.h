@@ -181,6 +181,8 @@ ResourceMap container_limits(const Pod& pod);
 // The name of the ResourceClaim of a pod claim: from the spec, or from the status for one made from a
 // template. Empty while unknown.
 std::string claim_object_name(const Pod& pod, const PodClaim& claim);
+// Whether the claim controller has recorded that this entry needs none.
+bool needs_no_claim(const Pod& pod, const PodClaim& claim);
 
 // Whether its node's kubelet puts a resize in place off for lack of room. Source: core/v1, PodResizePending.
 bool is_resize_deferred(const Pod& pod);

@@ -135,6 +135,18 @@ TEST(Types, PodsNeedPortsAndFeaturesOfTheNode) {
   EXPECT_EQ(pod.required_features, (std::vector<std::string_view>{"VolumeBindMountOptions"}));
 }
 
+TEST(Types, AnEntryNeedsNoClaimOnceThatIsRecorded) {
+  const Json object = *parse_json(R"({"metadata":{"name":"p"},"spec":{"resourceClaims":[
+      {"name":"a","resourceClaimTemplateName":"t"},{"name":"b","resourceClaimTemplateName":"t"},
+      {"name":"c","resourceClaimTemplateName":"t"}]},
+      "status":{"resourceClaimStatuses":[{"name":"a"},{"name":"b","resourceClaimName":"p-b"}]}})");
+  const Pod pod = decode_pod(object, std::make_shared<const std::string>(to_string(object)));
+  ASSERT_EQ(pod.claims.size(), 3u);
+  EXPECT_TRUE(needs_no_claim(pod, pod.claims[0]));
+  EXPECT_FALSE(needs_no_claim(pod, pod.claims[1]));
+  EXPECT_FALSE(needs_no_claim(pod, pod.claims[2])) << "nothing is recorded yet";
+}
+
 TEST(Types, AllocationsSurviveARoundTrip) {
   const char* text = R"({"devices":{"results":[{"request":"r/a","driver":"d","pool":"p","device":"x",
     "adminAccess":true,"tolerations":[{"key":"k","operator":"Exists"}],"bindingConditions":["Ready"],

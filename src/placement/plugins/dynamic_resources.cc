@@ -16,31 +16,11 @@
 namespace berth::placement::plugins {
 namespace {
 
-// True if the claim controller recorded that this claim is not needed.
-bool not_needed(const api::Pod& pod, const api::PodClaim& claim) {
-  return std::any_of(pod.claim_statuses.begin(), pod.claim_statuses.end(),
-                     [&](const api::PodClaimStatus& status) {
-                       return status.name == claim.name && status.claim_name.empty();
-                     });
-}
-
 class ClaimsExist final : public PreEnqueue {
  public:
   std::string_view name() const override { return kDynamicResources; }
   std::optional<PodGate> check(const client::View& view, const api::Pod& pod) const override {
-    for (const api::PodClaim& claim : pod.claims) {
-      if (not_needed(pod, claim)) continue;
-      const std::string name = api::claim_object_name(pod, claim);
-      if (name.empty()) return PodGate{PodGate::Kind::ClaimNotMade, claim.name};
-      const api::ResourceClaim* object = view.claims.find(pod.meta.ns, name);
-      if (!object) return PodGate{PodGate::Kind::ClaimMissing, name};
-      if (object->meta.deleting()) return PodGate{PodGate::Kind::ClaimDeleting, name};
-      const api::OwnerReference* owner = object->meta.controller();
-      const bool of_group = owner && owner->kind == "PodGroup" && !pod.group.empty();
-      if (!claim.template_name.empty() && !of_group && (!owner || owner->uid != pod.meta.uid))
-        return PodGate{PodGate::Kind::ClaimOfOther, name};
-    }
-    return std::nullopt;
+    return claim_gate(view, pod);
   }
 };
 
@@ -90,7 +70,7 @@ class DynamicResourcesClaims final : public PreFilter {
     PodClaims& found = query.slots.write<PodClaims>();
     std::vector<dra::ClaimPtr> unallocated;
     for (const api::PodClaim& claim : pod.claims) {
-      if (not_needed(pod, claim)) continue;
+      if (api::needs_no_claim(pod, claim)) continue;
       const std::string name = api::claim_object_name(pod, claim);
       const auto full_name = [&] { return pod.meta.ns + "/" + name; };
       const model::ClaimId id = cluster.find_claim(pod.meta.ns, name);
