@@ -144,6 +144,21 @@ void UnequalGangThatCannotFit5000Nodes(benchmark::State& state) {
   refused_gang(state, true);
 }
 
+// All nodes together take 100,000 members, or the last eight find no node.
+void GangOf100000(benchmark::State& state) {
+  constexpr int kMembersOfAll = 100'000, kMembersOfANode = 8;
+  const bool fits = state.range(0) != 0;
+  const Expect expected = fits ? Expect::Place : Expect::No;
+  Bench bench;
+  bench.put_nodes(kMembersOfAll / kMembersOfANode - (fits ? 0 : 1), 50);
+  bench.put(api::Kind::PodGroup, R"("name":"g","namespace":"default","uid":"ug")",
+            R"("spec":{"schedulingPolicy":{"gang":{"minCount":)" + std::to_string(kMembersOfAll) + "}}}");
+  for (int i = 0; i < kMembersOfAll; ++i)
+    bench.put_pod("p" + std::to_string(i), R"(,"schedulingGroup":{"podGroupName":"g"})");
+  bench.begin(expected);
+  for (auto _ : state) bench.decide(state, expected);
+}
+
 // The members share a channel of one of 100 domains, each a rack's pool that its nodes reach.
 void GangOf4SharesOneOf100Domains5000Nodes(benchmark::State& state) {
   constexpr int kDomains = 100;
@@ -750,6 +765,7 @@ BENCHMARK(TrialOfAllNodes)->Arg(100000)->Unit(benchmark::kMillisecond);
 BENCHMARK(WarmPodAfterATrialOfAllNodes)->Arg(100000)->Iterations(kTrials)->Unit(benchmark::kMicrosecond);
 BENCHMARK(GangOf4In50Racks5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(GangOf4Anywhere5000Nodes)->Unit(benchmark::kMicrosecond);
+BENCHMARK(GangOf100000)->Arg(1)->Arg(0)->Iterations(3)->Unit(benchmark::kMillisecond);
 BENCHMARK(GangThatCannotFit5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(UnequalGangThatCannotFit5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(GangOf4SharesOneOf100Domains5000Nodes)->Unit(benchmark::kMicrosecond);

@@ -20,6 +20,13 @@ std::string affinity(int terms, const std::string& selector) {
          "]}}";
 }
 
+std::string node_affinity(int terms, const std::string& expression) {
+  return R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
+         R"({"nodeSelectorTerms":[)" +
+         repeated(terms, R"({"matchExpressions":[{"key":"kubernetes.io/hostname",)" + expression + "}]}") +
+         "]}}}";
+}
+
 struct BadPod {
   const char* name;
   PodSpec pod;
@@ -58,6 +65,23 @@ const BadPod kBadPods[] = {
       affinity(1, R"({"matchExpressions":[{"key":"app","operator":"Near","values":["a"]}]})")},
      "n2",
      ""},
+    {"1,000 terms about nodes",
+     {"bad", "1", "", node_affinity(1000, R"("operator":"In","values":["n2"])")},
+     "n2",
+     ""},
+    {"an operator about nodes that does not exist",
+     {"bad", "1", "", node_affinity(1, R"("operator":"Near","values":["n2"])")},
+     "",
+     "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."},
+    {"a bound that is no number",
+     {"bad", "1", "", node_affinity(1, R"("operator":"Gt","values":["many"])")},
+     "",
+     "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."},
+    {"spread over a label that no node has",
+     {"bad", "1", "",
+      R"(,"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"row","whenUnsatisfiable":"DoNotSchedule"}])"},
+     "",
+     "2 node(s) didn't match pod topology spread constraints (missing required label)."},
     {"2^63 cpus", {"bad", "9223372036854775808"}, "", "0/2 nodes are available: 2 Insufficient cpu."},
     {"1e30 cpus", {"bad", "1e30"}, "", "0/2 nodes are available: 2 Insufficient cpu."},
     {"2^64 bytes of memory",

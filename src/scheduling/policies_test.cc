@@ -196,6 +196,42 @@ TEST_F(Policies, SayWhatEachOfSeveralGroupsReached) {
   EXPECT_EQ(status("near").string_at("reached"), "one rack each");
 }
 
+// Rack r1 has room for two members of three; all nodes are in one hall.
+TEST_F(Policies, AnEditWakesTheGroupThatItIsAboutAndNoOther) {
+  for (const auto& [node, rack] : {std::pair("n1", "r1"), std::pair("n2", "r1"), std::pair("n3", "r2")})
+    bench.put_node({node, "8", "8Gi", "110", {{"rack", rack}, {"hall", "h1"}}});
+  put_topology("default");
+  put_topology("net");
+  put_policy("p", "PodGroup", "a", R"(,"required":"rack")");
+  put_policy("q", "PodGroup", "b", R"(,"required":"rack","topology":"net")");
+  bench.put_group("a", 3);
+  for (const char* pod : {"a-0", "a-1", "a-2"}) bench.put_pod({pod, "6", "a"});
+  settle();
+  ASSERT_EQ(bench.node_of("a-0"), "");
+  const auto decisions_after = [&](const auto& edit) {
+    bench.now = bench.now + Duration::seconds(20);
+    const std::size_t before = bench.decisions.records().size();
+    edit();
+    settle();
+    return bench.decisions.records().size() - before;
+  };
+  EXPECT_EQ(
+      decisions_after([&] { put_policy("q", "PodGroup", "b", R"(,"preferred":["rack"],"topology":"net")"); }),
+      0u);
+  EXPECT_EQ(decisions_after([&] { put_topology("net", "row"); }), 0u);
+  EXPECT_GE(decisions_after(
+                [&] { put_policy("p", "PodGroup", "a", R"(,"required":"rack","distribution":"Balanced")"); }),
+            1u);
+  EXPECT_EQ(bench.node_of("a-0"), "");
+  EXPECT_GE(decisions_after([&] {
+              bench.put(api::Kind::Topology,
+                        R"({"metadata":{"name":"default","generation":)" + next_generation() +
+                            R"(},"spec":{"levels":[{"name":"rack","nodeLabel":"hall"}]}})");
+            }),
+            1u);
+  EXPECT_NE(bench.node_of("a-0"), "") << bench.group_message("a");
+}
+
 void change_one(PolicyWorld& history, SeededRandom& random) {
   const auto pick = [&](const char* prefix, std::uint64_t count) {
     return prefix + std::to_string(random.below(count));

@@ -98,6 +98,22 @@ TEST_F(DeferredResize, ChangesOfItsNodeWakeIt) {
   EXPECT_EQ(bench.scheduler.cluster().ledger().holds().size(), 0u) << "the resize is over";
 }
 
+TEST_F(DeferredResize, ThePolicyOfItsNodeWakesItAndThatOfAnotherDoesNot) {
+  for (const char* node : {"n1", "n2"})
+    bench.put_node(
+        {node, "4", "8Gi", "110", {}, R"({"podPreemptionPolicy":{"disableResizePreemption":["vpa"]}})"});
+  run_pod("low", 3, "3");
+  run_pod("grows", 10, "2");
+  set_status("grows", "Deferred");
+  EXPECT_EQ(evictions_later(), Names{});
+  bench.now = bench.now + Duration::seconds(20);
+  bench.put_node({"n2", "4"});
+  EXPECT_EQ(bench.scheduler.queue().active_count(), 0u);
+  bench.put_node({"n1", "4"});
+  EXPECT_EQ(bench.scheduler.queue().active_count(), 1u);
+  EXPECT_EQ(evictions_later(), Names{"evict low"});
+}
+
 TEST_F(DeferredResize, APodOfAnotherSchedulerEvictsNobody) {
   bench.put_node({"n1", "4"});
   run_pod("low", 3, "3");

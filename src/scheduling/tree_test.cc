@@ -400,6 +400,29 @@ TEST(Trees, AParentThatGoesHoldsWhatIsLeft) {
   EXPECT_EQ(bench.placed(), "a-0 a-1");
 }
 
+// Its policy is immutable, so who wants another one creates it again.
+TEST(Trees, ARootThatIsMadeAgainWakesItsTreeAndAnotherRootDoesNot) {
+  TreeBench bench;
+  bench.put_node({"n1", "1"});
+  bench.put_composite("root", 2);
+  bench.put_child("a", 1, "root");
+  bench.put_child("b", 1, "root");
+  bench.put_pods("a", 1);
+  bench.put_pods("b", 1);
+  bench.run();
+  const std::size_t refused = bench.decisions.records().size();
+  ASSERT_GT(refused, 0u);
+  bench.now = bench.now + Duration::seconds(20);
+  bench.put_composite("other", 1);
+  bench.run();
+  EXPECT_EQ(bench.decisions.records().size(), refused);
+  bench.erase(api::Kind::CompositePodGroup, "root");
+  bench.put_composite("root", 1);
+  bench.run();
+  EXPECT_GT(bench.decisions.records().size(), refused);
+  EXPECT_NE(bench.placed(), "");
+}
+
 TEST(Trees, WithoutTheGateAChildIsHeld) {
   TestBench bench;
   bench.put_node({"n1", "8"});

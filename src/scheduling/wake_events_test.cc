@@ -48,9 +48,31 @@ void put_group(TestBench& bench, const std::string& name, int generation) {
                                 R"(},"spec":{"schedulingPolicy":{"basic":{}}}})");
 }
 
+void change_pod(TestBench& bench, const std::string& name, void (*change)(Json&)) {
+  Json pod = *parse_json(*bench.view.pods.find("default", name)->raw);
+  change(pod);
+  bench.put_json(Kind::Pod, std::move(pod));
+}
+void finish(TestBench& bench, const std::string& name) {
+  change_pod(bench, name, [](Json& pod) { pod["status"]["phase"] = "Succeeded"; });
+}
+
 constexpr WakeRow kPodRows[] = {
     {"pod gone", "", [](TestBench& b) { b.erase(Kind::Pod, "large"); },
      [](TestBench& b) { b.erase(Kind::Pod, "small"); }},
+    {"pod finished", "", [](TestBench& b) { finish(b, "large"); }, [](TestBench& b) { finish(b, "small"); }},
+    {"its own toleration", "",
+     [](TestBench& b) {
+       change_pod(b, "p", [](Json& pod) {
+         pod["metadata"]["generation"] = std::int64_t{2};
+         pod["spec"]["tolerations"] = Json::array({Json::object({{"operator", "Exists"}})});
+       });
+     },
+     [](TestBench& b) { change_pod(b, "p", [](Json& pod) { pod["status"]["qosClass"] = "Burstable"; }); },
+     "16",
+     [](TestBench& b) {
+       b.put_node({"n1", "16", "8Gi", "110", {}, R"({"taints":[{"key":"a","effect":"NoSchedule"}]})"});
+     }},
     {"resize in place", "", [](TestBench& b) { put_on_node(b, "large", "1", "", "", 2); },
      [](TestBench& b) { put_on_node(b, "large", "2900m", "", "", 2); }},
     {"resize in place, carried out", "", [](TestBench& b) { put_shrinking(b, "1"); },
@@ -79,6 +101,14 @@ constexpr WakeRow kPodRows[] = {
        put_group(b, "g", 1);
        put_group(b, "h", 1);
      }},
+    // One pod is too few for group h.
+    {"member", R"(,"schedulingGroup":{"podGroupName":"g"})",
+     [](TestBench& b) { b.put_pod({"late", "2", "g", R"(,"preemptionPolicy":"Never")"}); },
+     [](TestBench& b) { b.put_pod({"late", "2", "h", R"(,"preemptionPolicy":"Never")"}); }, "4",
+     [](TestBench& b) {
+       b.put_group("g", 1);
+       b.put_group("h", 2);
+     }},
     // kube-apiserver 1.37 gives these objects no generation.
     {"group's minimum", R"(,"schedulingGroup":{"podGroupName":"g"})",
      [](TestBench& b) { b.put_group("g", 1); }, [](TestBench& b) { b.put_group("h", 1); }, "4",
@@ -93,6 +123,22 @@ void put_tainted(TestBench& bench, const std::string& taints) {
 }
 constexpr const char* kFirstTaint = R"({"key":"a","effect":"NoSchedule"})";
 constexpr const char* kSecondTaint = R"({"key":"b","effect":"NoSchedule"})";
+
+// Node n1; `status` has more members of its status: ,"declaredFeatures":[…]
+void put_status(TestBench& bench, const std::string& cpu, const std::string& status) {
+  bench.put(Kind::Node,
+            R"({"metadata":{"name":"n1","uid":"node-n1","labels":{"kubernetes.io/hostname":"n1"}},)"
+            R"("spec":{},"status":{"allocatable":{"cpu":")" +
+                cpu + R"(","memory":"8Gi","pods":"110"})" + status + "}}");
+}
+
+// Zone a runs two of the pods that p is spread over; zone b runs none, and has no room for p.
+void put_uneven_zones(TestBench& bench) {
+  bench.put_node({"n1", "16", "8Gi", "110", {{"zone", "a"}}});
+  bench.put_node({"n2", "1", "8Gi", "110", {{"zone", "b"}}});
+  put_on_node(bench, "web-0", "100m", R"("app":"web")");
+  put_on_node(bench, "web-1", "100m", R"("app":"web")");
+}
 
 constexpr WakeRow kNodeRows[] = {
     {"allocatable", "", [](TestBench& b) { b.put_node({"n1", "8"}); },
@@ -110,6 +156,23 @@ constexpr WakeRow kNodeRows[] = {
        b.put_node({"n1", "16", "8Gi", "110", {{"disk", "ssd"}}, R"({"unschedulable":true})"});
      },
      "16", [](TestBench& b) { b.put_node({"n1", "16", "8Gi", "110", {}, R"({"unschedulable":true})"}); }},
+    {"node gone",
+     R"(,"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule",)"
+     R"("labelSelector":{"matchLabels":{"app":"web"}}}])",
+     [](TestBench& b) { b.erase(Kind::Node, "n2", ""); },
+     [](TestBench& b) { b.put_node({"n2", "1500m", "8Gi", "110", {{"zone", "b"}}}); }, "16",
+     put_uneven_zones},
+    {"declared feature",
+     R"(,"initContainers":[{"name":"i","restartPolicyRules":[{"action":"RestartAllContainers"}]}])",
+     [](TestBench& b) {
+       put_status(b, "16", R"(,"declaredFeatures":["RestartAllContainersOnContainerExits"])");
+     },
+     [](TestBench& b) { put_status(b, "16", R"(,"declaredFeatures":["UserNamespacesHostNetworkSupport"])"); },
+     "16"},
+    {"allocatable, not a heartbeat", "", [](TestBench& b) { put_status(b, "8", ""); },
+     [](TestBench& b) {
+       put_status(b, "4", R"(,"conditions":[{"type":"MemoryPressure","status":"False"}])");
+     }},
 };
 
 constexpr const char* kWithClaim = R"(,"resourceClaims":[{"name":"d","resourceClaimName":"c"}])";

@@ -1,4 +1,5 @@
-// No wake-up of a group is lost, with members that ask for devices and volumes.
+// No wake-up of a group is lost, with members that ask for devices and volumes, and with policies that
+// change.
 #include <gtest/gtest.h>
 
 #include "api/types/gang_decision.h"
@@ -7,7 +8,7 @@
 namespace berth::scheduling {
 namespace {
 
-class GroupWorld final : public WakeWorld {
+class GroupWorld : public WakeWorld {
  public:
   explicit GroupWorld(std::uint64_t seed) : WakeWorld(seed) {}
 
@@ -49,10 +50,55 @@ class GroupWorld final : public WakeWorld {
   }
 };
 
+// Their levels come true, or hold the group: the Topology is gone, or lacks them.
+class WorldOfPolicies final : public GroupWorld {
+ public:
+  explicit WorldOfPolicies(std::uint64_t seed) : GroupWorld(seed) {}
+
+  void step() override {
+    switch (below(8)) {
+      case 0:
+        return put_policy();
+      case 1:
+        return erase(api::Kind::PlacementPolicy, pick("w", 2));
+      case 2:
+        return put_topology();
+      case 3:
+        return sometimes(2) ? erase(api::Kind::Topology, "default", "") : put_topology();
+      default:
+        return GroupWorld::step();
+    }
+  }
+
+ private:
+  void put_policy() {
+    static const char* const wishes[] = {R"("required":"zone")", R"("preferred":["zone"])",
+                                         R"("required":"zone","distribution":"Balanced")",
+                                         R"("segments":{"level":"zone","size":{"max":1}})"};
+    put(api::Kind::PlacementPolicy,
+        R"({"metadata":{"namespace":"default","name":")" + pick("w", 2) + R"(","generation":)" + next() +
+            R"(},"spec":{"targetRef":{"group":"scheduling.k8s.io","kind":"PodGroup","name":")" +
+            pick("g", 3) + "\"}," + wishes[below(4)] + "}}");
+  }
+  void put_topology() {
+    const std::string level = sometimes(4) ? "row" : "zone", label = sometimes(3) ? "disk" : "zone";
+    put(api::Kind::Topology, R"({"metadata":{"name":"default","generation":)" + next() +
+                                 R"(},"spec":{"levels":[{"name":")" + level + R"(","nodeLabel":")" + label +
+                                 "\"}]}}");
+  }
+  std::string next() { return std::to_string(++generation_); }
+
+  int generation_ = 0;
+};
+
 class NoGroupIsMissed : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(NoGroupIsMissed, WhateverChanges) {
   expect_no_wake_up_lost<GroupWorld>(GetParam(), 150, 60);
+}
+
+TEST_P(NoGroupIsMissed, WhateverItsPolicies) {
+  expect_no_wake_up_lost<WorldOfPolicies>(GetParam(), 100, 60);
 }
 
 TEST(EqualGroups, OneThatIsRefusedAnswersForTheOthers) {
