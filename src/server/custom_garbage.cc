@@ -329,7 +329,11 @@ void CustomGarbage::collect(const store::Object& object, const Json& document) {
   // Owners that wait for each other in a circle would never go; the object is deleted once it blocks none.
   if (owners.waiting && blocks_owners(document) && has_waiting_dependent(object.uid))
     return modify(object, without_blocks(object.uid));
-  remove(object, owners.waiting && dependents_.contains(object.uid) ? "Foreground" : "Background");
+  // What its finalizers say of its dependents holds: another policy would take them off.
+  const bool is_waited_for = owners.waiting && dependents_.contains(object.uid);
+  if (!is_waited_for && has_finalizer(document, kOrphanFinalizer)) return remove(object, "Orphan");
+  remove(object,
+         is_waited_for || has_finalizer(document, kForegroundFinalizer) ? "Foreground" : "Background");
 }
 
 bool CustomGarbage::has_waiting_dependent(const std::string& owner_uid) const {
@@ -389,6 +393,7 @@ void CustomGarbage::modify(const store::Object& object, Registry::Change change)
 void CustomGarbage::remove(const store::Object& object, std::string_view propagation) {
   DeleteOptions options;
   options.uid = object.uid;
+  options.resource_version = std::to_string(object.revision);  // of the owners that were looked up
   options.propagation = propagation;
   registry_.remove(target_of(object.key), std::move(options), collector_write(), noted(object.key));
 }

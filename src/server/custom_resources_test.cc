@@ -382,6 +382,20 @@ TEST_F(CustomResourcesTest, OrphansOfACustomObjectStay) {
       nullptr);
 }
 
+TEST_F(CustomResourcesTest, AnObjectThatIsToOrphanDoesSoWhenItsOwnOwnerGoes) {
+  define();
+  const std::string maps = "/api/v1/namespaces/default/configmaps/";
+  make_map("top", R"("labels":{})");
+  ASSERT_EQ(make_owned("mid", owned_by("ConfigMap", maps + "top") + R"(,"finalizers":["orphan"])").code, 201);
+  make_map("child", owned_by("Gizmo", gizmo("mid")));
+  settle();
+  ask("DELETE", maps + "top");
+  settle();
+  settle();
+  EXPECT_EQ(ask("GET", gizmo("mid")).code, 404);
+  EXPECT_EQ(map_code("child"), 200);
+}
+
 TEST_F(CustomResourcesTest, ObjectsAreValidated) {
   define();
   EXPECT_EQ(make("a", R"({"size":0})").body.string_at("message"),
