@@ -404,6 +404,23 @@ TEST_F(Replacing, LostMembersWithoutRoomHoldUpNobody) {
   EXPECT_EQ(evicted(), (std::set<std::string>{"evict a-0", "evict a-1"}));
 }
 
+TEST_F(Replacing, AFilledRoomEndsThoughAnotherMemberIsMissing) {
+  put_policy();
+  put_rack("r1", 4);
+  run_gang(3, "", 1);
+  change_node(place(0), "", kEvicting);
+  change_node(place(1), "", kEvicting);
+  pass();
+  ASSERT_EQ(kept_on(), std::set<std::string>{"r1-3"});
+  end_deleted();
+  bench.erase(api::Kind::Pod, evicted().contains("evict a-0") ? "a-1" : "a-0");
+  put_member(3, "", 60);
+  pass();
+  EXPECT_EQ(bench.node_of("a-3"), "r1-3");
+  EXPECT_TRUE(kept_on().empty());
+  EXPECT_EQ(reason(), "NoFailedNodes") << "nobody moves any more";
+}
+
 TEST_F(Replacing, AMemberThatIsLostLaterGetsARoomOfItsOwn) {
   put_policy();
   put_rack("r1", 6);

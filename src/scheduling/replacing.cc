@@ -1,6 +1,7 @@
 // The part of Scheduler that moves members of groups off failed nodes: docs/topology.md#failed-nodes.
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "base/name_list.h"
@@ -209,12 +210,13 @@ bool Scheduler::follow_replacement(const SchedulingContext& context, const Group
   if (!std::ranges::all_of(replacement->rooms, is_kept)) return false;
   keep_recovered(loop_, context.now, input, lost);
   const std::set<std::string> lost_uids = uids_of(lost.lost);
-  std::size_t staying = 0;
+  std::size_t staying = 0, leaving = 0;
   std::vector<std::pair<Time, std::string>> healthy;  // when the member was created, and its node
   for (std::size_t i = 0; i < input.placed.size(); ++i) {
     const api::ObjectMeta& pod = input.placed[i]->meta;
-    if (leaves(replacement, pod)) continue;
-    if (lost_uids.contains(pod.uid))
+    if (leaves(replacement, pod))
+      ++leaving;
+    else if (lost_uids.contains(pod.uid))
       ++staying;
     else
       healthy.emplace_back(pod.created, loop_.cluster.node(input.occupied[i]).name);
@@ -226,6 +228,7 @@ bool Scheduler::follow_replacement(const SchedulingContext& context, const Group
   for (auto& [created, node] : healthy) filled.push_back(std::move(node));
   if (loop_.replacements.keep_rooms(key, replacement->size - filled.size() - staying, filled))
     loop_.queue.wake(kEventRoomFreed, context.now);
+  if (leaving == 0 && replacement->rooms.empty()) return false;
   ReplacementReport answer{ReplacementReport::State::Replacing, replacement->message};
   if (loop_.replacements.is_refused(key))
     answer = {ReplacementReport::State::BudgetRefuses,
@@ -290,13 +293,17 @@ void Scheduler::begin_replacement(const SchedulingContext& context, const GroupI
   replacement.scope = scope;
   replacement.size = input.placed.size() + input.waiting.size() + deleting;
   replacement.until = context.now + kReplacementMax;
+  const std::set<std::string> lost_uids = uids_of(lost);
+  std::map<model::NodeId, std::size_t> members;
+  for (std::size_t i = 0; i < input.placed.size(); ++i)
+    if (!lost_uids.contains(input.placed[i]->meta.uid)) ++members[input.occupied[i]];
   for (const placement::ReplacementRoom& room : plan.rooms) {
     const std::string& node = loop_.cluster.node(room.node).name;
     model::Hold hold = loop_.cluster.hold_for(room.plan, bound);
     const model::PodId leaves = loop_.cluster.find_pod(key.ns, room.pod->meta.name);
     hold.leaving.push_back(leaves);
-    replacement.rooms.push_back(
-        {node, model::ScopedHold(loop_.cluster.ledger(), std::move(hold)), loop_.cluster.pod(leaves).live});
+    replacement.rooms.push_back({node, model::ScopedHold(loop_.cluster.ledger(), std::move(hold)),
+                                 loop_.cluster.pod(leaves).live, members[room.node]});
     const auto cause = std::ranges::find(lost, room.pod, &LostPlace::pod);
     replacement.leaving[room.pod->meta.name] = {
         room.pod->meta.uid, cause == lost.end() ? "its group leaves failed nodes" : words_of(*cause), node,

@@ -90,17 +90,26 @@ void Replacements::add(const GroupKey& group, Replacement more, Time now) {
   known.until = more.until;
 }
 
-bool Replacements::keep_rooms(const GroupKey& group, std::size_t count, std::span<const std::string> filled) {
+bool Replacements::keep_rooms(const GroupKey& group, std::size_t count, std::span<const std::string> nodes) {
   const auto found = replacements_.find(group);
-  if (found == replacements_.end() || found->second.rooms.size() <= count) return false;
+  if (found == replacements_.end()) return false;
   std::list<SuccessorRoom>& rooms = found->second.rooms;
-  for (const std::string& node : filled) {
-    if (rooms.size() == count) break;
+  const std::size_t before = rooms.size();
+  std::map<std::string_view, std::size_t> members;
+  for (const std::string& node : nodes) ++members[node];
+  rooms.remove_if([&](const SuccessorRoom& room) {
+    const auto there = members.find(room.node);
+    if (there == members.end() || there->second <= room.members_there) return false;
+    --there->second;
+    return true;
+  });
+  for (const std::string& node : nodes) {
+    if (rooms.size() <= count) break;
     if (const auto room = std::ranges::find(rooms, node, &SuccessorRoom::node); room != rooms.end())
       rooms.erase(room);
   }
   while (rooms.size() > count) rooms.pop_back();
-  return true;
+  return rooms.size() < before;
 }
 
 void Replacements::keep_member(const GroupKey& group, const std::string& pod) {

@@ -48,6 +48,7 @@ struct SuccessorRoom {
   std::string node;
   model::ScopedHold hold;
   std::shared_ptr<const api::Pod> leaves;
+  std::size_t members_there = 0;  // healthy ones on the node when the room was found
 };
 
 struct Replacement {
@@ -88,9 +89,10 @@ class Replacements {
   // More members of the group are evicted from now on. Without a replacement under way this one begins; else
   // that one keeps its size and scope.
   void add(const GroupKey& group, Replacement more, Time now);
-  // Ends rooms until no more than so many are left: first one on each of these nodes, in their order, then
-  // the latest. True if one ended.
-  bool keep_rooms(const GroupKey& group, std::size_t count, std::span<const std::string> filled);
+  // `nodes`: one of each healthy member, the youngest first. Ends rooms on nodes that have more members than
+  // when the room was found, and others until no more than `count` are left: first on these nodes, then the
+  // latest. True if one ended.
+  bool keep_rooms(const GroupKey& group, std::size_t count, std::span<const std::string> nodes);
   // The member, whose place is good again, is not evicted. The room of its successor ends.
   void keep_member(const GroupKey& group, const std::string& pod);
   void set_message(const GroupKey& group, std::string message);
