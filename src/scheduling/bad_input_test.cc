@@ -79,7 +79,8 @@ const BadPod kBadPods[] = {
      "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."},
     {"spread over a label that no node has",
      {"bad", "1", "",
-      R"(,"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"row","whenUnsatisfiable":"DoNotSchedule"}])"},
+      R"(,"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"row",)"
+      R"("whenUnsatisfiable":"DoNotSchedule"}])"},
      "",
      "2 node(s) didn't match pod topology spread constraints (missing required label)."},
     {"2^63 cpus", {"bad", "9223372036854775808"}, "", "0/2 nodes are available: 2 Insufficient cpu."},

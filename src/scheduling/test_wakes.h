@@ -15,7 +15,7 @@ namespace berth::scheduling {
 
 class WakeWorld {
  public:
-  explicit WakeWorld(std::uint64_t seed);
+  explicit WakeWorld(std::uint64_t seed, const SchedulerOptions& options = {});
   virtual ~WakeWorld() = default;
 
   // One change. Here: of nodes, pods, labels, and a slice or volume now and then.
@@ -67,6 +67,7 @@ class WakeWorld {
   void put_volume();
   void label_namespace();
 
+  const SchedulerOptions options_;
   SeededRandom random_;
   int pods_ = 0;
 };

@@ -2,7 +2,8 @@
 
 namespace berth::scheduling {
 
-WakeWorld::WakeWorld(std::uint64_t seed) : random_(seed) {
+WakeWorld::WakeWorld(std::uint64_t seed, const SchedulerOptions& options)
+    : bench(options), options_(options), random_(seed) {
   bench.put_class("gpu", "true");
   bench.put_class("fast", "device.driver == 'fast.example.com'");
   for (int i = 0; i < 3; ++i) put_node();
@@ -49,7 +50,7 @@ void WakeWorld::settle() {
 std::string WakeWorld::placed_afresh() const {
   DecisionList decisions;
   FakeSelectors selectors;
-  Scheduler fresh({}, selectors, &decisions);
+  Scheduler fresh(options_, selectors, &decisions);
   const auto show = [&](api::Kind kind, const auto& indexer) {
     for (const auto& [name, object] : indexer.all())
       fresh.apply(bench.view, {{kind, object->meta.ns, object->meta.name, {}}, std::nullopt, object},
@@ -63,6 +64,7 @@ std::string WakeWorld::placed_afresh() const {
   show(api::Kind::PersistentVolume, bench.view.volumes);
   show(api::Kind::PersistentVolumeClaim, bench.view.volume_claims);
   show(api::Kind::ResourceClaim, bench.view.claims);
+  show(api::Kind::CompositePodGroup, bench.view.composite_groups);
   show(api::Kind::PodGroup, bench.view.pod_groups);
   show(api::Kind::Pod, bench.view.pods);
   show(api::Kind::BindRequest, bench.view.bind_requests);

@@ -10,7 +10,7 @@ namespace {
 
 class GroupWorld : public WakeWorld {
  public:
-  explicit GroupWorld(std::uint64_t seed) : WakeWorld(seed) {}
+  explicit GroupWorld(std::uint64_t seed, const SchedulerOptions& options = {}) : WakeWorld(seed, options) {}
 
   void step() override {
     switch (below(12)) {
@@ -91,6 +91,49 @@ class WorldOfPolicies final : public GroupWorld {
   int generation_ = 0;
 };
 
+// Groups of groups come and go: up to three levels, with constraints of their own.
+class WorldOfTrees final : public GroupWorld {
+ public:
+  explicit WorldOfTrees(std::uint64_t seed) : GroupWorld(seed, {.composite_groups = true}) {}
+
+  void step() override {
+    switch (below(8)) {
+      case 0:
+        return put_composite();
+      case 1:
+        return put_child();
+      case 2:
+        return sometimes(2) ? erase(api::Kind::CompositePodGroup, pick("c", 3)) : put_composite();
+      default:
+        return GroupWorld::step();
+    }
+  }
+
+ private:
+  // Parents have higher numbers, but now and then one is its own.
+  void put_composite() {
+    const std::uint64_t number = below(3);
+    const std::string name = "c" + std::to_string(number);
+    if (bench.view.composite_groups.find("default", name)) return;
+    put_tree_object(api::Kind::CompositePodGroup, name, "minGroupCount",
+                    sometimes(3) ? "" : "c" + std::to_string(number + (sometimes(12) ? 0 : 1)));
+  }
+  void put_child() {
+    const std::string name = pick("g", 3);
+    if (!bench.view.pod_groups.find("default", name))
+      put_tree_object(api::Kind::PodGroup, name, "minCount", pick("c", 3));
+  }
+  void put_tree_object(api::Kind kind, const std::string& name, const std::string& field,
+                       const std::string& parent) {
+    const std::string minimum = std::to_string(1 + below(2));
+    put(kind, R"({"metadata":{"namespace":"default","name":")" + name +
+                  R"("},"spec":{"priority":0,"schedulingPolicy":)" +
+                  (sometimes(4) ? R"({"basic":{}})" : R"({"gang":{")" + field + "\":" + minimum + "}}") +
+                  (parent.empty() ? "" : R"(,"parentCompositePodGroupName":")" + parent + "\"") +
+                  (sometimes(3) ? R"(,"schedulingConstraints":{"topology":[{"key":"zone"}]})" : "") + "}}");
+  }
+};
+
 class NoGroupIsMissed : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(NoGroupIsMissed, WhateverChanges) {
@@ -99,6 +142,10 @@ TEST_P(NoGroupIsMissed, WhateverChanges) {
 
 TEST_P(NoGroupIsMissed, WhateverItsPolicies) {
   expect_no_wake_up_lost<WorldOfPolicies>(GetParam(), 100, 60);
+}
+
+TEST_P(NoGroupIsMissed, WhateverItsTree) {
+  expect_no_wake_up_lost<WorldOfTrees>(GetParam(), 100, 60);
 }
 
 TEST(EqualGroups, OneThatIsRefusedAnswersForTheOthers) {
