@@ -51,9 +51,10 @@ class GroupWorld : public WakeWorld {
 };
 
 // Their levels come true, or hold the group: the Topology is gone, or lacks them.
-class WorldOfPolicies final : public GroupWorld {
+class WorldOfPolicies : public GroupWorld {
  public:
-  explicit WorldOfPolicies(std::uint64_t seed) : GroupWorld(seed) {}
+  explicit WorldOfPolicies(std::uint64_t seed, const SchedulerOptions& options = {})
+      : GroupWorld(seed, options) {}
 
   void step() override {
     switch (below(8)) {
@@ -70,15 +71,21 @@ class WorldOfPolicies final : public GroupWorld {
     }
   }
 
+ protected:
+  std::string named(const std::string& kind, const std::string& name) {
+    return R"("kind":")" + kind + R"(","name":")" + name + "\"";
+  }
+  virtual std::string target() { return named("PodGroup", pick("g", 3)); }
+
  private:
   void put_policy() {
     static const char* const wishes[] = {R"("required":"zone")", R"("preferred":["zone"])",
                                          R"("required":"zone","distribution":"Balanced")",
                                          R"("segments":{"level":"zone","size":{"max":1}})"};
-    put(api::Kind::PlacementPolicy,
-        R"({"metadata":{"namespace":"default","name":")" + pick("w", 2) + R"(","generation":)" + next() +
-            R"(},"spec":{"targetRef":{"group":"scheduling.k8s.io","kind":"PodGroup","name":")" +
-            pick("g", 3) + "\"}," + wishes[below(4)] + "}}");
+    put(api::Kind::PlacementPolicy, R"({"metadata":{"namespace":"default","name":")" + pick("w", 2) +
+                                        R"(","generation":)" + next() +
+                                        R"(},"spec":{"targetRef":{"group":"scheduling.k8s.io",)" + target() +
+                                        "}," + wishes[below(4)] + "}}");
   }
   void put_topology() {
     const std::string level = sometimes(4) ? "row" : "zone", label = sometimes(3) ? "disk" : "zone";
@@ -91,10 +98,10 @@ class WorldOfPolicies final : public GroupWorld {
   int generation_ = 0;
 };
 
-// Groups of groups come and go: up to three levels, with constraints of their own.
-class WorldOfTrees final : public GroupWorld {
+// Groups of groups come and go: up to three levels, with constraints and policies of their own.
+class WorldOfTrees final : public WorldOfPolicies {
  public:
-  explicit WorldOfTrees(std::uint64_t seed) : GroupWorld(seed, {.composite_groups = true}) {}
+  explicit WorldOfTrees(std::uint64_t seed) : WorldOfPolicies(seed, {.composite_groups = true}) {}
 
   void step() override {
     switch (below(8)) {
@@ -105,8 +112,13 @@ class WorldOfTrees final : public GroupWorld {
       case 2:
         return sometimes(2) ? erase(api::Kind::CompositePodGroup, pick("c", 3)) : put_composite();
       default:
-        return GroupWorld::step();
+        return WorldOfPolicies::step();
     }
+  }
+
+ protected:
+  std::string target() override {
+    return sometimes(3) ? WorldOfPolicies::target() : named("CompositePodGroup", pick("c", 3));
   }
 
  private:
