@@ -1,7 +1,7 @@
 // What waits, in a line for each flow; the lines have their turn one after the other, so who sends much waits
 // for himself.
 //
-// Owner: who has the lock. Cost: O(log flows), of take_if() O(items).
+// Owner: who has the lock. Cost: O(log flows); of take_for() O(flows), of take_if() O(items).
 #pragma once
 
 #include <algorithm>
@@ -71,7 +71,7 @@ class FairLine {
     return taken;
   }
 
-  // The same of one flow. Cost: O(items of the flow).
+  // The same of one flow. Cost: O(items of the flow + flows).
   template <class Wanted>
   std::vector<Item> take_if(const std::string& flow, Wanted is_wanted) {
     std::vector<Item> taken;

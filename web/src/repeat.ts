@@ -57,6 +57,7 @@ export class Repeated<T> {
     } catch (error) {
       if (this.stop_ !== stop) return;
       if (this.reading.failed(error)) delay = delayAfter(++this.failures);
+      else if (this.asked) delay = this.pause; // the failure is final for what was read, not for what was asked for since
     }
     this.stop_ = null;
     if (delay !== null) this.timer = setTimeout(() => void this.run(), delay);

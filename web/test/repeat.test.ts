@@ -44,6 +44,20 @@ test("an answer that does not fit is read again, a final failure is not", async 
   vi.useRealTimers();
 });
 
+test("what is asked for before a final failure is read after it", async () => {
+  vi.useFakeTimers();
+  const { open, taken, repeated } = reads();
+  repeated.ask();
+  repeated.ask();
+  open[0].failed("final");
+  await vi.advanceTimersByTimeAsync(200);
+  expect(open.length).toBe(2);
+  open[1].done(2);
+  await vi.advanceTimersByTimeAsync(20000);
+  expect([open.length, taken]).toEqual([2, [2]]);
+  vi.useRealTimers();
+});
+
 test("what is stopped takes nothing and is not repeated", async () => {
   vi.useFakeTimers();
   const { open, taken, repeated } = reads();
