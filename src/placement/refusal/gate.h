@@ -77,7 +77,7 @@ struct GroupGate {
   std::string name;
   std::int32_t wanted = 0, alive = 0;
   std::vector<ShortGroup> missing = {};  // of TooFewGroups: children that are not complete
-  std::string why = {};                  // of PolicyFault; of NoGroup, in a plan: "nearest: train"
+  std::string why = {};                  // of PolicyFault; in plans, of NoGroup and NoParent: "nearest: x"
   friend bool operator==(const GroupGate&, const GroupGate&) = default;
 };
 
