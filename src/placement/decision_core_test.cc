@@ -32,7 +32,7 @@ TEST(LikenessOfGroups, OneWithAKeptRoomIsLikeNoOther) {
   EXPECT_EQ(core.likeness_of(context, a.input), "");
 }
 
-// That no choice of devices was found is told, but it is no proof.
+// The refusal names the search that ended early, and proves nothing.
 TEST(DevicesOfAPod, ASearchThatEndsAtItsBudgetIsUnknown) {
   PluginBench bench;
   bench.put_node("n", R"("rack":"r")");
