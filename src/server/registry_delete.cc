@@ -1,4 +1,5 @@
 // DELETE: an object is removed at once, or marked until its finalizers and its grace period end.
+#include "server/access.h"
 #include "server/deletion.h"
 #include "server/metadata.h"
 #include "server/object_versions.h"

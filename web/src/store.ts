@@ -148,7 +148,7 @@ const theFloor = new Repeated<LaidOut & { cells: ArrayBuffer }>({
   take({ next, where, shape, cells }) {
     const since = deltas ?? [];
     deltas = null;
-    if (!next.read(cells) || !since.every((delta) => next.apply(delta))) return false;
+    if (!next.read(cells) || since.length === deltasKeptMax || !since.every((delta) => next.apply(delta))) return false;
     shownOf = processes;
     batch(() => {
       plan.value = shape === aspect.peek() ? where : makePlan(next, aspect.peek());
@@ -160,7 +160,7 @@ const theFloor = new Repeated<LaidOut & { cells: ArrayBuffer }>({
 });
 
 function takeDelta(delta: Delta): void {
-  if (deltas) { if (deltas.length < deltasKeptMax) deltas.push(delta); } // a later one says that one is missing
+  if (deltas) { if (deltas.length < deltasKeptMax) deltas.push(delta); } // with so many the floor is read once more
   else if (shownOf === processes && floor.value?.apply(delta)) ++floorChanges.value;
   else if (!theFloor.waits) theFloor.ask();
 }
