@@ -62,7 +62,8 @@ TEST(Floor, TellsIllAndClosedNodesAndDevices) {
   EXPECT_EQ(changes()[0].string_at("what"), "node n1");
   EXPECT_EQ(changes()[0].string_at("condition"), "Ill");
   const auto since_of_n1 = [&] {
-    for (const Json& row : health.page(room.view, room.floor).items_at("nodes"))
+    const Json now = health.page(room.view, room.floor);
+    for (const Json& row : now.items_at("nodes"))
       if (row.string_at("node") == "n1") return std::string(row.string_at("since"));
     return std::string("it is well");
   };
