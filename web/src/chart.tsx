@@ -35,7 +35,7 @@ export function CurvesBody({ title, time, series, stepped, joined, text = amount
     chart.current = new uPlot({
       width: element.clientWidth, height, padding: [8, size * 2.5, 0, 0], legend: { show: false }, cursor: { y: false },
       axes: [{ ...axis, size: size * 2.4, space: size * 7, values: (_, ticks) => ticks.map((tick) => tickText(tick, shown.current)) },
-        { ...axis, size: size * 4.2, values: (_, ticks) => ticks.map((tick) => text(tick)) }],
+        { ...axis, size: (_, labels) => size * Math.max(4.2, 0.6 * Math.max(...(labels ?? [""]).map((label) => label.length)) + 1), values: (_, ticks) => ticks.map((tick) => text(tick)) }],
       scales: { y: { range: (_, __, high) => [0, Math.max(high * 1.05, 1)] } },
       series: [{}, ...series.map((row) => ({ label: row.label, stroke: style.getPropertyValue(row.colour), width: 2, dash: row.dash, points: { show: false }, paths, spanGaps: joined }))],
     }, [time, ...series.map((row) => row.values)] as uPlot.AlignedData, element);

@@ -76,9 +76,10 @@ function IllOverTime() {
   const { overview, problem } = useOverview();
   const [table, setTable] = useState(false);
   const rows = useMemo(() => (overview ? illOverTime(overview) : []), [overview]);
-  const { time, columns } = useMemo(() => illColumns(rows, overview?.to ?? 0), [rows]);
+  // Until now: while nothing changes nothing is recorded.
+  const { time, columns } = useMemo(() => illColumns(rows, Math.max(overview?.to ?? 0, Date.now())), [rows]);
   const level = floor.value?.layout.levels.at(-1)?.name ?? "domain";
-  const names = ["Ill devices", "Ill nodes", `${level}s with either`];
+  const names = ["Ill devices", "Ill nodes", `${level[0].toUpperCase()}${level.slice(1)}s with either`];
   const counted = rows.some((row) => row.ill);
   return (
     <Card title="Ill over time" note={overview?.from ? `since ${timeText(overview.from)}, ${overview.onDisk ? "kept on disk" : "kept in memory"}` : undefined}>

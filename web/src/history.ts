@@ -85,7 +85,7 @@ export function illOverTime(overview: Overview): IllAt[] {
     .filter((row, i, all) => i === 0 || String(row.ill) !== String(all[i - 1].ill));
 }
 
-// The columns of a stepped chart, in seconds since 1970, until the overview ends. What is known ends where a gap begins.
+// The columns of a stepped chart, in seconds since 1970, up to `to`. What is known ends where a gap begins.
 export function illColumns(rows: IllAt[], to: number): { time: number[]; columns: (number | null)[][] } {
   const ends = rows.length > 0 && to > rows.at(-1)!.ms ? [{ ms: to, ill: rows.at(-1)!.ill }] : [];
   const all = [...rows, ...ends].flatMap((row, i, some) => (i > 0 && !row.ill ? [{ ms: row.ms, ill: some[i - 1].ill }, row] : [row]));
