@@ -78,9 +78,20 @@ struct LearnedWorkload::Sample {
   }
 };
 
-void LearnedWorkload::pod_arrives(const SchedulingContext& context, const WorkloadDevices& devices) {
-  if (pods_until_look_ == 0) look(context, devices);
-  --pods_until_look_;
+void LearnedWorkload::pod_arrives(const SchedulingContext& context, model::PodId pod,
+                                  const WorkloadDevices& devices) {
+  if (arrivals_.at != context.now) {
+    arrivals_.at = context.now;
+    arrivals_.pods.clear();
+  }
+  if (!arrivals_.pods.insert(pod).second) return;
+  if (arrivals_.until_look == 0) look(context, devices);
+  --arrivals_.until_look;
+}
+
+void LearnedWorkload::become(LearnedWorkload next) {
+  next.arrivals_ = std::move(arrivals_);
+  *this = std::move(next);
 }
 
 // The most frequent ones, by key.
@@ -152,12 +163,11 @@ void LearnedWorkload::read_nodes(const SchedulingContext& context, const Workloa
 
 void LearnedWorkload::look(const SchedulingContext& context, const WorkloadDevices& devices) {
   Sample sample(context, devices);
-  pods_until_look_ = std::max({kPodsPerLookMin, std::uint64_t{sample.rows.size()} / 2,
-                               std::uint64_t{context.view.pods.size()} / kViewPodsPerPod});
+  arrivals_.until_look = std::max({kPodsPerLookMin, std::uint64_t{sample.rows.size()} / 2,
+                                   std::uint64_t{context.view.pods.size()} / kViewPodsPerPod});
   if (sample.rows.size() < kWorkloadPodsMin) {
-    *this = {};
-    pods_until_look_ = kPodsPerLookMin;
-    return;
+    arrivals_.until_look = kPodsPerLookMin;
+    return become({});
   }
   LearnedWorkload next;
   next.affinities_ = affinities_in(sample);
@@ -176,9 +186,8 @@ void LearnedWorkload::look(const SchedulingContext& context, const WorkloadDevic
   next.mix_ = DemandMix(std::move(demands));
   next.cpu_per_gpu_ = std::max<std::int64_t>(1, cpu * api::kWholeGpu / gpus);
   if (!differs(next)) return;
-  next.pods_until_look_ = pods_until_look_;
   next.digest_ = next.digest_of_points();
-  *this = std::move(next);
+  become(std::move(next));
 }
 
 // Whether the nodes or the affinities are others, or many pods ask for something else.

@@ -3,12 +3,14 @@
 // The mix is that of the newest pods of the view, so a restart learns the same mix from the live objects. It
 // changes only when another look finds a clearly different one: every change makes cached scores invalid.
 // Owner: one CycleState, one thread. Cost: a look O(pods + nodes x affinities), once in many pods with GPUs;
-// points_on() as two DemandMix::unusable(). Memory: 16 bytes a node. Source: FGD for the measure;
+// an arrival O(log pods that arrived at the same time); points_on() as two DemandMix::unusable(). Memory: 16
+// bytes a node, and a row for each pod that arrived at the latest time. Source: FGD for the measure;
 // docs/placement-quality.md.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,8 +66,9 @@ struct ScoredDemand {
 
 class LearnedWorkload {
  public:
-  // A pod with such devices is about to be decided: looks at the view again if that is due.
-  void pod_arrives(const SchedulingContext& context, const WorkloadDevices& devices);
+  // A pod with such devices is about to be decided: looks at the view again if that is due. A group tries its
+  // members on many domains: a pod counts once at one time.
+  void pod_arrives(const SchedulingContext& context, model::PodId pod, const WorkloadDevices& devices);
   // False: too few pods with GPUs exist.
   bool known() const { return !mix_.empty(); }
   const DemandMix& mix() const { return mix_; }
@@ -92,6 +95,11 @@ class LearnedWorkload {
     std::uint64_t labels_stamp = 0;
     std::uint64_t bits = 0;
   };
+  struct Arrivals {
+    Time at;
+    std::set<model::PodId> pods;  // at that time
+    std::uint64_t until_look = 0;
+  };
   using Counts = std::map<WorkloadDemand, std::int64_t>;
   struct Sample;
 
@@ -101,8 +109,10 @@ class LearnedWorkload {
   std::uint64_t match(const api::Node& node) const;
   bool differs(const LearnedWorkload& next) const;
   std::uint64_t digest_of_points() const;
+  // All but the arrivals.
+  void become(LearnedWorkload next);
 
-  std::uint64_t pods_until_look_ = 0;
+  Arrivals arrivals_;
   std::vector<Affinity> affinities_;  // by key
   std::vector<NodeAffinities> nodes_;
   DemandMix mix_;

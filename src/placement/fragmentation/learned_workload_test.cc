@@ -44,6 +44,7 @@ struct GpuBench : PluginBench {
       put_gpu_pod("w" + std::to_string(workload_++), cpus, gpus, fraction, spec);
   }
   const LearnedWorkload& learned(const api::Pod& pod) {
+    context.now = context.now + Duration::millis(1);  // a decision of its own
     begin(pod);
     EXPECT_TRUE(pods.prepare(state));
     return state.slots.read<GpuWorkload>().learned;
@@ -109,6 +110,29 @@ TEST(LearnedWorkload, KeepsItsMixUntilPodsAskForSomethingElse) {
   bench.put_workload(40, 8, 2);
   for (int i = 0; i < 300; ++i) bench.learned(pod);
   EXPECT_NE(bench.learned(pod).digest(), before) << "20 % differ";
+}
+
+struct CountedGpus final : WorkloadDevices {
+  GpuDemand demand_of(const SchedulingContext& context, const model::PodRow& row) const override {
+    return resource_gpus().demand_of(context, row);
+  }
+  std::int64_t offered(const SchedulingContext& context, model::NodeId node) const override {
+    ++nodes_read;
+    return resource_gpus().offered(context, node);
+  }
+  mutable std::size_t nodes_read = 0;
+};
+
+TEST(LearnedWorkload, LooksOnceHoweverManyDomainsAMemberIsTriedOn) {
+  GpuBench bench;
+  bench.put_gpu_node("a", 8, 64, "x");
+  bench.put_workload(200, 8, 1);
+  const CountedGpus gpus;
+  LearnedWorkload learned;
+  for (int domain = 0; domain < 1000; ++domain)
+    for (const char* member : {"w0", "w1", "w2"})
+      learned.pod_arrives(bench.context, bench.cluster.find_pod("ns", member), gpus);
+  EXPECT_EQ(gpus.nodes_read, 1u);
 }
 
 TEST(GpuFragmentation, KeepsWholeGpusForPodsThatNeedThem) {
@@ -242,6 +266,7 @@ struct ClaimBench : PluginBench {
     return static_cast<int>(std::ranges::count(holders_[node], std::string()));
   }
   const LearnedWorkload* learned(const api::Pod& pod) {
+    context.now = context.now + Duration::millis(1);  // a decision of its own
     begin(pod);
     EXPECT_TRUE(pods.prepare(state));
     return state.slots.read<GpuWorkload>().of_class;

@@ -40,7 +40,7 @@ class GpuWorkloadOfPod final : public PreFilter {
     const GpuDemand asked = gpu_demand_of(query.context->cluster.pod(query.pod_id));
     if (asked.devices == 0) learn_of_claims(query, workload);
     if (workload.of_class) return;
-    if (asked.devices > 0) workload.learned.pod_arrives(*query.context, resource_gpus());
+    if (asked.devices > 0) workload.learned.pod_arrives(*query.context, query.pod_id, resource_gpus());
     if (!workload.learned.known()) return;
     workload.demand = asked;
     workload.has_preferences = prefers_nodes(query);
@@ -60,7 +60,7 @@ class GpuWorkloadOfPod final : public PreFilter {
     std::shared_ptr<const ClaimedDevices> claimed = ClaimedDevices::of(context, device_class);
     if (!claimed) return;
     LearnedWorkload& learned = workload.of_classes[device_class];
-    learned.pod_arrives(context, *claimed);
+    learned.pod_arrives(context, query.pod_id, *claimed);
     if (!learned.known()) return;
     workload.demand = claimed->demand_of(context, context.cluster.pod(query.pod_id));
     workload.any_model = learned.accepts_any_model(*query.pod);
