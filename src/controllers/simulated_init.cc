@@ -41,7 +41,7 @@ class InitWalk {
   }
 
   void start(std::size_t i, ContainersAre are) {
-    step_.changes[i] = std::move(are);
+    step_.changes[i] = are;
     step_.started.push_back(i);
   }
 
