@@ -285,6 +285,12 @@ FieldErrors check_immutable(const std::string& path, const Json* next, const Jso
   return {invalid(path, value_or_null(next), "field is immutable")};
 }
 
+FieldErrors check_immutable(const std::string& path, const Json* next, const Json* old,
+                            const TypeInfo& type) {
+  if (same(next, old)) return {};
+  return {invalid(path, go_form(next ? *next : Json::object(), type), "field is immutable")};
+}
+
 FieldErrors check_access_modes(const FieldPath& path, const Json* spec) {
   constexpr std::string_view kOncePod = "ReadWriteOncePod";
   FieldErrors errors;

@@ -47,5 +47,7 @@ NameProblems config_key_problems(std::string_view key);
 FieldErrors check_not_negative(const std::string& path, const Json& object, std::string_view key);
 // "field is immutable" where the member differs.
 FieldErrors check_immutable(const std::string& path, const Json* next, const Json* old);
+// The same for an object of this type, which the error shows as go_form().
+FieldErrors check_immutable(const std::string& path, const Json* next, const Json* old, const TypeInfo& type);
 
 }  // namespace berth::api

@@ -70,6 +70,16 @@ const Json* present_at(const Json& object, std::initializer_list<std::string_vie
   return at;
 }
 
+const Json* present_path(const Json& object, std::string_view path) {
+  const Json* at = &object;
+  while (at && !path.empty()) {
+    const std::size_t dot = std::min(path.find('.'), path.size());
+    at = present(at, path.substr(0, dot));
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return at;
+}
+
 Json* present_at(Json& object, std::initializer_list<std::string_view> keys) {
   if (!present_at(std::as_const(object), keys)) return nullptr;
   Json* at = &object;

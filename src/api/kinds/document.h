@@ -22,6 +22,8 @@ Json* present(Json& object, std::string_view key);
 // Follows members; null as soon as one is absent.
 const Json* present_at(const Json& object, std::initializer_list<std::string_view> keys);
 Json* present_at(Json& object, std::initializer_list<std::string_view> keys);
+// The same for "spec.template"; the object itself for an empty path.
+const Json* present_path(const Json& object, std::string_view path);
 // The items of a list member, none when absent.
 const JsonArray& items(const Json* object, std::string_view key);
 JsonArray& items(Json& object, std::string_view key);

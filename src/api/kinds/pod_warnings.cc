@@ -350,12 +350,7 @@ std::vector<std::string> template_warnings(const Json& object, const Json* old, 
         "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a "
         "DNS label is recommended: [" +
         problems + "]");
-  const Json* pod_template = &object;
-  for (std::string_view rest = place.path; pod_template && !rest.empty();) {
-    const std::size_t dot = std::min(rest.find('.'), rest.size());
-    pod_template = present(*pod_template, rest.substr(0, dot));
-    rest.remove_prefix(std::min(dot + 1, rest.size()));
-  }
+  const Json* pod_template = present_path(object, place.path);
   if (!pod_template) return warnings;
   for (std::string& text : PodWarnings(place.path, *pod_template).all()) warnings.push_back(std::move(text));
   return warnings;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/kinds/core_parts.h"
+
 namespace berth::api {
 namespace {
 
@@ -234,10 +236,8 @@ FieldErrors validate_template(const Json& object, const RuleContext& ctx) {
 }
 
 FieldErrors validate_template_update(const Json& next, const Json& old, const RuleContext&) {
-  const Json* spec = present(next, "spec");
-  if (same(spec, present(old, "spec"))) return {};
-  return {invalid("spec", go_form(spec ? *spec : Json::object(), resource_type("ResourceClaimTemplateSpec")),
-                  "field is immutable")};
+  return check_immutable("spec", present(next, "spec"), present(old, "spec"),
+                         resource_type("ResourceClaimTemplateSpec"));
 }
 
 }  // namespace

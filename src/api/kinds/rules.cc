@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <map>
 
 #include "api/kind_rules.h"
@@ -49,17 +48,6 @@ constexpr StatusMetadataRow kStatusMetadata[] = {
     {"policy", "poddisruptionbudgets"},
 };
 
-// The member at the path; null where there is none.
-const Json* member_at(const Json& object, std::string_view path) {
-  const Json* at = &object;
-  while (at && !path.empty()) {
-    const std::size_t dot = std::min(path.find('.'), path.size());
-    at = present(at, path.substr(0, dot));
-    path.remove_prefix(std::min(dot + 1, path.size()));
-  }
-  return at;
-}
-
 }  // namespace
 
 FieldErrors validate_change(const Json& next, const Json& old, const KindRules& rules,
@@ -70,7 +58,7 @@ FieldErrors validate_change(const Json& next, const Json& old, const KindRules& 
   else if (rules.validate_create)
     append(errors, rules.validate_create(next, ctx));
   for (const std::string_view path : rules.immutable)
-    append(errors, check_immutable(std::string(path), member_at(next, path), member_at(old, path)));
+    append(errors, check_immutable(std::string(path), present_path(next, path), present_path(old, path)));
   return errors;
 }
 

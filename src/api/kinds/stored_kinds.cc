@@ -212,13 +212,14 @@ FieldErrors validate_migration(const Json& migration, const RuleContext&) {
   return errors;
 }
 
+FieldErrors check_spec_stays(const Json& next, const Json& old, const TypeInfo& type) {
+  return check_immutable("spec", present(next, "spec"), present(old, "spec"), type);
+}
+
 FieldErrors validate_migration_update(const Json& next, const Json& old, const RuleContext& ctx) {
   FieldErrors errors = validate_migration(next, ctx);
-  if (!same(present(next, "spec"), present(old, "spec")))
-    errors.push_back(invalid("spec",
-                             go_form(next.part("spec"), table_type("storagemigration.k8s.io", "v1",
-                                                                   "StorageVersionMigrationSpec")),
-                             "field is immutable"));
+  append(errors, check_spec_stays(
+                     next, old, table_type("storagemigration.k8s.io", "v1", "StorageVersionMigrationSpec")));
   return errors;
 }
 
@@ -304,17 +305,12 @@ FieldErrors check_attachment(const Json& attachment, const RuleContext&) {
 
 FieldErrors check_attachment_stays(const Json& next, const Json& old, const RuleContext& ctx) {
   FieldErrors errors = check_attachment(next, ctx);
-  if (!same(present(next, "spec"), present(old, "spec")))
-    errors.push_back(invalid(
-        "spec", go_form(next.part("spec"), table_type("storage.k8s.io", "v1", "VolumeAttachmentSpec")),
-        "field is immutable"));
+  append(errors, check_spec_stays(next, old, table_type("storage.k8s.io", "v1", "VolumeAttachmentSpec")));
   return errors;
 }
 
 FieldErrors check_request_stays(const Json& next, const Json& old, const RuleContext&) {
-  if (same(present(next, "spec"), present(old, "spec"))) return {};
-  static const TypeInfo& type = table_type("certificates.k8s.io", "v1", "PodCertificateRequestSpec");
-  return {invalid("spec", go_form(next.part("spec"), type), "field is immutable")};
+  return check_spec_stays(next, old, table_type("certificates.k8s.io", "v1", "PodCertificateRequestSpec"));
 }
 
 void adjust_certificate_requests(KindRules& rules) {
