@@ -24,13 +24,12 @@ class InitWalk {
   // Whether the next one may start.
   bool is_past(std::size_t i) {
     const Json& before = record_.of(pod_.init_containers[i].name);
-    const Json &state = before.part("state"), &running = state.part("running");
+    const Json& running = before.part("state").part("running");
     if (pod_.init_containers[i].restartable_init) {
       if (!running.is_object()) start(i, {ContainerState::Running, now_});
       return true;
     }
-    const Json& terminated = state.part("terminated");
-    if (terminated.is_object() && terminated.int_at("exitCode") == 0) return true;
+    if (has_succeeded(before)) return true;
     if (running.is_object()) return goes_past(i, api::decode_time(running.string_at("startedAt")));
     if (before.part("lastState").part("terminated").is_object()) {
       wait_for_restart(i, before);

@@ -130,11 +130,6 @@ Time transition_time(const api::Pod& pod, std::string_view type, bool status, Ti
   return standing && standing->status == (status ? "True" : "False") ? standing->last_transition : now;
 }
 
-bool has_succeeded(const Json& status) {
-  const Json& ended = status.part("state").part("terminated");
-  return ended.is_object() && ended.int_at("exitCode") == 0;
-}
-
 bool is_initialized(const api::Pod& pod) {
   const api::Condition* standing = api::find_condition(pod.conditions, kInitialized);
   return pod.init_containers.empty() || (standing && standing->status == "True");
@@ -362,6 +357,11 @@ Duration readiness_delay(const api::Pod& pod) {
   for (const Json& container : document->part("spec").items_at("containers"))
     seconds = std::max(seconds, container.part("readinessProbe").int_at("initialDelaySeconds"));
   return Duration::seconds(seconds);
+}
+
+bool has_succeeded(const Json& status) {
+  const Json& ended = status.part("state").part("terminated");
+  return ended.is_object() && ended.int_at("exitCode") == 0;
 }
 
 bool is_created(const api::Pod& pod) {

@@ -61,6 +61,9 @@ class ContainerRecord {
   Json status_;  // null before the first start
 };
 
+// Of the status of one container: it has ended with 0.
+bool has_succeeded(const Json& status);
+
 bool lacks_image(const api::Pod& pod);
 // How long its containers run before their readiness probes succeed: the longest initialDelaySeconds.
 Duration readiness_delay(const api::Pod& pod);
