@@ -80,10 +80,8 @@ struct LearnedWorkload::Sample {
 
 void LearnedWorkload::pod_arrives(const SchedulingContext& context, model::PodId pod,
                                   const WorkloadDevices& devices) {
-  if (arrivals_.at != context.now) {
-    arrivals_.at = context.now;
-    arrivals_.pods.clear();
-  }
+  if (arrivals_.at != context.now || arrivals_.pods.size() == kArrivalsKeptMax) arrivals_.pods.clear();
+  arrivals_.at = context.now;
   if (!arrivals_.pods.insert(pod).second) return;
   if (arrivals_.until_look == 0) look(context, devices);
   --arrivals_.until_look;

@@ -4,8 +4,8 @@
 // changes only when another look finds a clearly different one: every change makes cached scores invalid.
 // Owner: one CycleState, one thread. Cost: a look O(pods + nodes x affinities), once in many pods with GPUs;
 // an arrival O(log pods that arrived at the same time); points_on() as two DemandMix::unusable(). Memory: 16
-// bytes a node, and a row for each pod that arrived at the latest time. Source: FGD for the measure;
-// docs/placement-quality.md.
+// bytes a node, and a row for each pod that arrived at the latest time, at most kArrivalsKeptMax. Source: FGD
+// for the measure; docs/placement-quality.md.
 #pragma once
 
 #include <map>
@@ -25,6 +25,8 @@ inline constexpr std::size_t kWorkloadPodsMin = 64;
 // Node affinities that are distinguished, the most frequent ones; other pods count as if they accepted all
 // nodes.
 inline constexpr std::size_t kWorkloadAffinitiesMax = 32;
+// Of one time; a pod that comes back after so many others counts again.
+inline constexpr std::size_t kArrivalsKeptMax = 16'384;
 // A look replaces the mix if more pods than this ask for something else than before.
 inline constexpr std::int64_t kMixChangePercent = 10;
 

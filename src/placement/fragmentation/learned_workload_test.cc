@@ -135,6 +135,20 @@ TEST(LearnedWorkload, LooksOnceHoweverManyDomainsAMemberIsTriedOn) {
   EXPECT_EQ(gpus.nodes_read, 1u);
 }
 
+TEST(LearnedWorkload, RemembersABoundedNumberOfArrivals) {
+  GpuBench bench;
+  bench.put_gpu_node("a", 8, 64, "x");
+  bench.put_workload(200, 8, 1);
+  const CountedGpus gpus;
+  LearnedWorkload learned;
+  const auto arrive = [&](std::size_t pods) {
+    for (std::uint32_t i = 0; i < pods; ++i) learned.pod_arrives(bench.context, model::PodId(i), gpus);
+    return gpus.nodes_read;
+  };
+  const std::size_t first = arrive(kArrivalsKeptMax);
+  EXPECT_GT(arrive(200), first) << "they count again";
+}
+
 TEST(GpuFragmentation, KeepsWholeGpusForPodsThatNeedThem) {
   GpuBench bench;
   bench.put_gpu_node("a", 2, 64, "x");
