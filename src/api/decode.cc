@@ -36,13 +36,6 @@ struct PathNode {
   }
 };
 
-std::string_view word_for(const Json& value) {
-  if (value.is_bool()) return "bool";
-  if (value.is_string()) return "string";
-  if (value.is_array()) return "array";
-  return value.is_object() ? "object" : "number";
-}
-
 // "[]v1.Container" holds "v1.Container", "map[string]string" holds "string".
 std::string_view element_type(std::string_view go_type) {
   if (go_type.starts_with("[]"))
@@ -179,7 +172,7 @@ Status Decoder::member(const TypeInfo& owner, const FieldInfo& field, Json& valu
 
 Status Decoder::list(const FieldInfo& field, Target target, Json& value, const Json& known,
                      const PathNode& at) {
-  if (!value.is_array()) return wrong_type(word_for(value), target, at);
+  if (!value.is_array()) return wrong_type(go_word(value), target, at);
   if (value.shares_with(known)) return {};
   JsonArray items = taken(value);
   const bool vanishes = items.empty() && field.is(kOmitEmpty);
@@ -198,7 +191,7 @@ Status Decoder::list(const FieldInfo& field, Target target, Json& value, const J
 
 Status Decoder::map(const FieldInfo& field, Target target, Json& value, const Json& known,
                     const PathNode& at) {
-  if (!value.is_object()) return wrong_type(word_for(value), target, at);
+  if (!value.is_object()) return wrong_type(go_word(value), target, at);
   if (value.shares_with(known)) return {};
   const Target element{target.owner, element_type(target.go_type)};
   std::set<std::string_view> keys;
@@ -221,7 +214,7 @@ Status Decoder::one(const FieldInfo& field, Target target, Json& value, const Js
                     const PathNode& at) {
   switch (field.kind) {
     case ValueKind::Bool:
-      if (!value.is_bool()) return wrong_type(word_for(value), target, at);
+      if (!value.is_bool()) return wrong_type(go_word(value), target, at);
       return {};
     case ValueKind::Int32:
     case ValueKind::Int64:
@@ -234,7 +227,7 @@ Status Decoder::one(const FieldInfo& field, Target target, Json& value, const Js
     case ValueKind::IntOrString:
       return int_or_string(value, at);
     case ValueKind::Message:
-      if (!value.is_object()) return wrong_type(word_for(value), target, at);
+      if (!value.is_object()) return wrong_type(go_word(value), target, at);
       return message(field.type(), value, known, at);
     case ValueKind::SchemaOrArray:
     case ValueKind::SchemaOrBool:
@@ -246,7 +239,7 @@ Status Decoder::one(const FieldInfo& field, Target target, Json& value, const Js
 }
 
 Status Decoder::integer(const FieldInfo& field, Target target, Json& value, const PathNode& at) {
-  if (!value.is_number()) return wrong_type(word_for(value), target, at);
+  if (!value.is_number()) return wrong_type(go_word(value), target, at);
   constexpr std::int64_t kLow = std::numeric_limits<std::int32_t>::min();
   constexpr std::int64_t kHigh = std::numeric_limits<std::int32_t>::max();
   const bool fits = value.is_int() &&
@@ -256,7 +249,7 @@ Status Decoder::integer(const FieldInfo& field, Target target, Json& value, cons
 }
 
 Status Decoder::number(Target target, Json& value, const PathNode& at) {
-  if (!value.is_number()) return wrong_type(word_for(value), target, at);
+  if (!value.is_number()) return wrong_type(go_word(value), target, at);
   constexpr double kExact = 9007199254740992.0;
   if (value.is_double() && std::abs(value.as_double()) < kExact &&
       std::trunc(value.as_double()) == value.as_double())
@@ -266,7 +259,7 @@ Status Decoder::number(Target target, Json& value, const PathNode& at) {
 
 Status Decoder::int_or_string(Json& value, const PathNode& at) {
   if (value.is_string()) return {};
-  if (!value.is_number()) return wrong_inner_type(word_for(value), "int32", at);
+  if (!value.is_number()) return wrong_inner_type(go_word(value), "int32", at);
   if (!value.is_int() || value.as_int() != static_cast<std::int32_t>(value.as_int()))
     return wrong_inner_type("number " + to_string(value), "int32", at);
   return {};
@@ -285,9 +278,9 @@ Status Decoder::text(const FieldInfo& field, Target target, Json& value, const P
   if (field.kind == ValueKind::Quantity && value.is_number()) value = Json(to_string(value));
   if (!value.is_string()) {
     const bool plain = field.kind == ValueKind::String || field.kind == ValueKind::Bytes;
-    if (plain) return wrong_type(word_for(value), target, at);
+    if (plain) return wrong_type(go_word(value), target, at);
     if (field.kind == ValueKind::Quantity) return at_place(canonical_quantity("{").error(), at);
-    return wrong_inner_type(word_for(value), "string", at);
+    return wrong_inner_type(go_word(value), "string", at);
   }
   const std::string& given = value.as_string();
   Result<std::string> canonical = std::string();
@@ -322,14 +315,14 @@ Status Decoder::schema_union(const FieldInfo& field, Target target, Json& value,
     if (value.is_bool()) return {};
     return Error(ErrorCode::Invalid, at.path(), "boolean or JSON schema expected");
   }
-  if (!value.is_array()) return wrong_type(word_for(value), target, at);
+  if (!value.is_array()) return wrong_type(go_word(value), target, at);
   std::size_t index = 0;
   for (Json& item : value.as_array()) {
     const PathNode inner{&at, {}, index++, nullptr};
     if (field.kind == ValueKind::SchemaOrStrings) {
-      if (!item.is_string()) return wrong_inner_type(word_for(item), "string", inner);
+      if (!item.is_string()) return wrong_inner_type(go_word(item), "string", inner);
     } else if (!item.is_object()) {
-      return wrong_inner_type(word_for(item), "v1.JSONSchemaProps", inner);
+      return wrong_inner_type(go_word(item), "v1.JSONSchemaProps", inner);
     } else {
       TRY(message(field.type(), item, Json(), inner));
     }
@@ -350,11 +343,18 @@ Error with_number_as_written(const Error& error, std::string_view text) {
 
 }  // namespace
 
+std::string_view go_word(const Json& value) {
+  if (value.is_bool()) return "bool";
+  if (value.is_string()) return "string";
+  if (value.is_array()) return "array";
+  return value.is_object() ? "object" : "number";
+}
+
 Result<Decoded> decode_document(const TypeInfo& type, Json document, const Json& canonical) {
   if (document.is_null()) document = Json::object();
   if (!document.is_object())
     return Error(ErrorCode::Invalid, fmt::format("json: cannot unmarshal {} into Go value of type {}.{}",
-                                                 word_for(document), type.version, type.name));
+                                                 go_word(document), type.version, type.name));
   Decoder decoder;
   TRY(decoder.message(type, document, canonical, PathNode{}));
   return Decoded{std::move(document), decoder.take_strict_errors(), decoder.take_empty_lists()};

@@ -41,6 +41,9 @@ Result<Decoded> decode_document(const TypeInfo& type, Json document, const Json&
 // (`invalid character 'n' looking for beginning of object key string`).
 Result<Decoded> decode_json(const TypeInfo& type, std::string_view text);
 
+// "bool", "string", "array", "object" or "number", as the reference's decoder calls a value that is not null.
+std::string_view go_word(const Json& value);
+
 // "strict decoding error: a, b".
 std::string strict_error_text(const std::vector<std::string>& strict_errors);
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <vector>
 
+#include "api/decode.h"
 #include "api/edit_tree.h"
 
 namespace berth::api {
@@ -21,13 +22,6 @@ Error rejected(std::string reason) {
       .because_of(Error(ErrorCode::Invalid, std::move(reason)));
 }
 
-std::string_view word_for(const Json& value) {
-  if (value.is_bool()) return "bool";
-  if (value.is_string()) return "string";
-  if (value.is_array()) return "array";
-  return value.is_object() ? "object" : "number";
-}
-
 Result<Json> parsed_patch(std::string_view text) {
   Result<Json> parsed = parse_json(text);
   return parsed ? parsed : malformed_patch("invalid JSON patch");
@@ -35,7 +29,7 @@ Result<Json> parsed_patch(std::string_view text) {
 
 std::string not_a_map(const Json& patch) {
   return fmt::format("json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
-                     word_for(patch));
+                     go_word(patch));
 }
 
 // "a~1b~0c" is "a/b~c".
@@ -335,7 +329,7 @@ Result<Json> apply_json_patch(const Json& document, std::string_view patch) {
   if (!operations.is_array())
     return malformed_patch(fmt::format(
         "error decoding patch: json: cannot unmarshal {} into Go value of type []handlers.jsonPatchOp",
-        word_for(operations)));
+        go_word(operations)));
   if (operations.as_array().size() > kJsonPatchOperationsMax)
     return Error(
         ErrorCode::TooLarge,

@@ -5,7 +5,7 @@
 namespace berth::api {
 namespace {
 
-struct Case {
+struct PatchCase {
   const char* what;
   const char* document;
   const char* patch;
@@ -22,7 +22,7 @@ Json parsed(std::string_view text) {
 }
 
 TEST(JsonPatch, ChangesDocuments) {
-  const Case cases[] = {
+  const PatchCase cases[] = {
       {"test then replace", R"({"data":{"x":"1"}})",
        R"([{"op":"test","path":"/data/x","value":"1"},{"op":"replace","path":"/data/x","value":"2"}])",
        R"({"data":{"x":"2"}})"},
@@ -46,7 +46,7 @@ TEST(JsonPatch, ChangesDocuments) {
       {"nothing", R"({"a":1})", "[]", R"({"a":1})"},
       {"null test of an absent member", R"({})", R"([{"op":"test","path":"/a","value":null}])", "{}"},
   };
-  for (const Case& c : cases)
+  for (const PatchCase& c : cases)
     EXPECT_EQ(text_of(apply_json_patch(parsed(c.document), c.patch)), c.out) << c.what;
 }
 
@@ -180,7 +180,7 @@ TEST(JsonPatch, ListsAreEditedInOrder) {
 }
 
 TEST(MergePatch, FollowsTheRfc) {
-  const Case cases[] = {
+  const PatchCase cases[] = {
       {"null removes", R"({"data":{"x":"1","y":"2"}})", R"({"data":{"x":null,"z":"3"}})",
        R"({"data":{"y":"2","z":"3"}})"},
       {"nothing", R"({"a":1})", "{}", R"({"a":1})"},
@@ -191,7 +191,7 @@ TEST(MergePatch, FollowsTheRfc) {
        "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"},
       {"garbage", "{}", "{x", "invalid JSON patch"},
   };
-  for (const Case& c : cases)
+  for (const PatchCase& c : cases)
     EXPECT_EQ(text_of(apply_merge_patch(parsed(c.document), c.patch)), c.out) << c.what;
 }
 
@@ -200,7 +200,7 @@ TEST(StrategicMergePatch, MergesByTheTable) {
                     R"({"name":"b","image":"b"}]}})";
   const char* owners = R"({"metadata":{"ownerReferences":[{"name":"y","uid":"b"},{"name":"x","uid":"a"}]}})";
   const char* conditions = R"({"status":{"conditions":[{"type":"A"},{"type":"B"},{"type":"S"}]}})";
-  const Case cases[] = {
+  const PatchCase cases[] = {
       {"by name", two, R"({"spec":{"containers":[{"name":"b","image":"b2"}]}})",
        R"({"spec":{"containers":[{"name":"a","image":"a","env":[{"name":"A","value":"1"}]},)"
        R"({"name":"b","image":"b2"}]}})"},
@@ -255,7 +255,7 @@ TEST(StrategicMergePatch, MergesByTheTable) {
        R"({"junk":{"a":1,"b":2},"more":[1]})"},
   };
   const TypeInfo& pod = *find_kind("v1", "Pod");
-  for (const Case& c : cases)
+  for (const PatchCase& c : cases)
     EXPECT_EQ(text_of(apply_strategic_merge_patch(pod, parsed(c.document), c.patch)), c.out) << c.what;
 }
 

@@ -47,9 +47,9 @@ Result<Json> int_or_string(std::string_view message) {
   return Json(static_cast<std::int64_t>(static_cast<std::int32_t>(parts.scalars[2])));
 }
 
-class Decoder {
+class ProtobufDecoder {
  public:
-  explicit Decoder(ManagedFields managed_fields) : managed_fields_(managed_fields) {}
+  explicit ProtobufDecoder(ManagedFields managed_fields) : managed_fields_(managed_fields) {}
   Result<Json> message(const TypeInfo& type, std::string_view bytes);
   Status append(const FieldInfo& field, const WireField& wire, Json& member);
 
@@ -87,7 +87,7 @@ class Decoder {
   std::size_t depth_ = 0;
 };
 
-Result<Json> Decoder::message(const TypeInfo& type, std::string_view bytes) {
+Result<Json> ProtobufDecoder::message(const TypeInfo& type, std::string_view bytes) {
   if (++depth_ > kProtobufDepthMax) return malformed_object("nested too deep");
   Members members(type.field_count);
   if (const Status read = fields(type, bytes, {}, members); !read) return read.error();
@@ -95,7 +95,8 @@ Result<Json> Decoder::message(const TypeInfo& type, std::string_view bytes) {
   return assemble(type, std::move(members));
 }
 
-Status Decoder::fields(const TypeInfo& type, std::string_view bytes, Prefix prefix, Members& members) {
+Status ProtobufDecoder::fields(const TypeInfo& type, std::string_view bytes, Prefix prefix,
+                               Members& members) {
   const std::span<const FieldInfo> all = type.fields();
   WireReader reader(bytes);
   while (!reader.at_end()) {
@@ -121,7 +122,7 @@ Status Decoder::fields(const TypeInfo& type, std::string_view bytes, Prefix pref
   return {};
 }
 
-Status Decoder::append(const FieldInfo& field, const WireField& wire, Json& member) {
+Status ProtobufDecoder::append(const FieldInfo& field, const WireField& wire, Json& member) {
   if (field.shape == Shape::One) {
     member = TRY(value(field, wire));
     // An empty struct behind a pointer is there; only a time may be null.
@@ -141,7 +142,7 @@ Status Decoder::append(const FieldInfo& field, const WireField& wire, Json& memb
   return {};
 }
 
-Status Decoder::append_packed(const FieldInfo& field, std::string_view bytes, JsonArray& items) {
+Status ProtobufDecoder::append_packed(const FieldInfo& field, std::string_view bytes, JsonArray& items) {
   WireReader reader(bytes);
   while (!reader.at_end()) {
     const WireField element{0, WireType::Varint, TRY(reader.varint()), {}};
@@ -151,7 +152,7 @@ Status Decoder::append_packed(const FieldInfo& field, std::string_view bytes, Js
 }
 
 // A list in a message of its own: field 1, repeated.
-Status Decoder::append_items(const FieldInfo& field, std::string_view bytes, JsonArray& items) {
+Status ProtobufDecoder::append_items(const FieldInfo& field, std::string_view bytes, JsonArray& items) {
   WireReader reader(bytes);
   while (!reader.at_end()) {
     const WireField element = TRY(reader.next());
@@ -161,7 +162,7 @@ Status Decoder::append_items(const FieldInfo& field, std::string_view bytes, Jso
 }
 
 // A map's entry: key 1, value 2. Members stay sorted by key.
-Status Decoder::append_entry(const FieldInfo& field, std::string_view bytes, Json& member) {
+Status ProtobufDecoder::append_entry(const FieldInfo& field, std::string_view bytes, Json& member) {
   std::string key;
   Json entry = field.shape == Shape::Map ? zero_of(field) : Json(JsonArray());
   WireReader reader(bytes);
@@ -179,7 +180,7 @@ Status Decoder::append_entry(const FieldInfo& field, std::string_view bytes, Jso
   return {};
 }
 
-Result<Json> Decoder::value(const FieldInfo& field, const WireField& wire) {
+Result<Json> ProtobufDecoder::value(const FieldInfo& field, const WireField& wire) {
   switch (field.kind) {
     case ValueKind::Bool:
       if (wire.type != WireType::Varint) return wrong_wire_type(field);
@@ -205,7 +206,7 @@ Result<Json> Decoder::value(const FieldInfo& field, const WireField& wire) {
   return special(field, wire.bytes);
 }
 
-Result<Json> Decoder::special(const FieldInfo& field, std::string_view bytes) {
+Result<Json> ProtobufDecoder::special(const FieldInfo& field, std::string_view bytes) {
   switch (field.kind) {
     case ValueKind::String:
       return text_value(bytes);
@@ -235,7 +236,7 @@ Result<Json> Decoder::special(const FieldInfo& field, std::string_view bytes) {
   }
 }
 
-Result<Json> Decoder::schema_union(const FieldInfo& field, std::string_view bytes) {
+Result<Json> ProtobufDecoder::schema_union(const FieldInfo& field, std::string_view bytes) {
   const std::uint32_t schema_number = field.kind == ValueKind::SchemaOrBool ? 2 : 1;
   Json made = field.kind == ValueKind::SchemaOrBool ? Json(false) : Json(JsonArray());
   WireReader reader(bytes);
@@ -320,12 +321,12 @@ std::string enclosed_in_envelope(const ProtobufEnvelope& envelope) {
 }
 
 Result<Json> decode_protobuf(const TypeInfo& type, std::string_view message, ManagedFields managed_fields) {
-  return Decoder(managed_fields).message(type, message);
+  return ProtobufDecoder(managed_fields).message(type, message);
 }
 
 Result<Json> decode_protobuf_field(const FieldInfo& field, std::span<const WireField> values) {
   Json member;
-  Decoder decoder(ManagedFields::Decode);
+  ProtobufDecoder decoder(ManagedFields::Decode);
   for (const WireField& value : values)
     if (const Status read = decoder.append(field, value, member); !read) return read.error();
   return member;

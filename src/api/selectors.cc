@@ -60,7 +60,7 @@ std::optional<Token> word(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<std::int64_t> integer(std::string_view text) {
+std::optional<std::int64_t> whole_number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -109,7 +109,7 @@ Result<LabelRequirement> checked(LabelRequirement requirement, std::string_view 
     problems.emplace_back("values: Invalid value: values set must be empty for exists and does not exist");
   for (std::size_t i = 0; i < requirement.values.size(); ++i) {
     const std::string& value = requirement.values[i];
-    if (ordered && !integer(value))
+    if (ordered && !whole_number(value))
       add(fmt::format("values[{}]", i), value, "for 'Gt', 'Lt' operators, the value must be an integer");
     if (const NameProblems bad = label_value_problems(value); !bad.empty())
       add(fmt::format("values[{}][{}]", i, requirement.key), value, fmt::format("{}", fmt::join(bad, "; ")));
@@ -273,8 +273,8 @@ bool LabelRequirement::holds(const std::string* value) const {
     case LabelOperator::LessThan:
       break;
   }
-  const std::optional<std::int64_t> number = value ? integer(*value) : std::nullopt;
-  const std::optional<std::int64_t> bound = values.size() == 1 ? integer(values.front()) : std::nullopt;
+  const std::optional<std::int64_t> number = value ? whole_number(*value) : std::nullopt;
+  const std::optional<std::int64_t> bound = values.size() == 1 ? whole_number(values.front()) : std::nullopt;
   if (!number || !bound) return false;
   return op == LabelOperator::GreaterThan ? *number > *bound : *number < *bound;
 }

@@ -41,18 +41,18 @@ struct YamlNode {
 };
 
 // Turns the events of one text into documents.
-class Reader {
+class YamlReader {
  public:
-  explicit Reader(std::string_view text, std::string_view wanted_path = {},
-                  YamlLines lines = YamlLines::Counted)
+  explicit YamlReader(std::string_view text, std::string_view wanted_path = {},
+                      YamlLines lines = YamlLines::Counted)
       : lines_(lines), aliased_bytes_max_(text.size() * kYamlAliasedBytesFactor), wanted_(wanted_path) {
     yaml_parser_initialize(&parser_);
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
   }
-  ~Reader() { yaml_parser_delete(&parser_); }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
+  ~YamlReader() { yaml_parser_delete(&parser_); }
+  YamlReader(const YamlReader&) = delete;
+  YamlReader& operator=(const YamlReader&) = delete;
 
   // False at the end of the text.
   Result<bool> next_document(YamlDocument& document);
@@ -91,7 +91,7 @@ class Reader {
   int number_ = 0;
 };
 
-Status Reader::next(YamlEvent& event) {
+Status YamlReader::next(YamlEvent& event) {
   if (yaml_parser_parse(&parser_, event.raw())) return {};
   const int problem = static_cast<int>(parser_.problem_mark.line);
   const int in_go = problem == 0 ? static_cast<int>(parser_.context_mark.line)
@@ -100,7 +100,7 @@ Status Reader::next(YamlEvent& event) {
   return refused(parser_.problem ? parser_.problem : "the text is not UTF-8", line);
 }
 
-Result<bool> Reader::next_document(YamlDocument& document) {
+Result<bool> YamlReader::next_document(YamlDocument& document) {
   while (true) {
     YamlEvent event;
     TRY(next(event));
@@ -122,7 +122,7 @@ Result<bool> Reader::next_document(YamlDocument& document) {
 }
 
 // Records the line when the current path from the root is the wanted one.
-void Reader::note_place(int line) {
+void YamlReader::note_place(int line) {
   if (!wanted_.starts_with(path_)) return;
   const bool ends = wanted_.size() == path_.size() || path_.empty() || wanted_[path_.size()] == '.' ||
                     wanted_[path_.size()] == '[';
@@ -131,7 +131,7 @@ void Reader::note_place(int line) {
   wanted_length_ = path_.size();
 }
 
-Result<YamlNode> Reader::node(YamlEvent& event, std::size_t depth) {
+Result<YamlNode> YamlReader::node(YamlEvent& event, std::size_t depth) {
   const int line = event.line();
   note_place(line);
   if (depth > kYamlDepthMax) return refused(fmt::format("nested deeper than {} levels", kYamlDepthMax), line);
@@ -160,7 +160,7 @@ Result<YamlNode> Reader::node(YamlEvent& event, std::size_t depth) {
   return made;
 }
 
-Result<YamlNode> Reader::alias(const YamlEvent& event, std::size_t depth) {
+Result<YamlNode> YamlReader::alias(const YamlEvent& event, std::size_t depth) {
   const std::string_view name = view_of(event->data.alias.anchor);
   const auto found = anchors_.find(name);
   if (found == anchors_.end())
@@ -172,7 +172,7 @@ Result<YamlNode> Reader::alias(const YamlEvent& event, std::size_t depth) {
 }
 
 // For a copy of the value. The second text is that of the reference's YAML reader.
-Status Reader::account(const YamlNode& copied, int line) {
+Status YamlReader::account(const YamlNode& copied, int line) {
   aliased_nodes_ += copied.nodes;
   if (aliased_nodes_ > kYamlAliasedNodesMax)
     return refused(fmt::format("aliases stand for more than {} values", kYamlAliasedNodesMax), line);
@@ -181,7 +181,7 @@ Status Reader::account(const YamlNode& copied, int line) {
   return {};
 }
 
-Result<YamlNode> Reader::scalar(const YamlEvent& event) {
+Result<YamlNode> YamlReader::scalar(const YamlEvent& event) {
   const auto& scalar = event->data.scalar;
   const std::string_view text(reinterpret_cast<const char*>(scalar.value), scalar.length);
   const std::string_view tag = view_of(scalar.tag);
@@ -192,7 +192,7 @@ Result<YamlNode> Reader::scalar(const YamlEvent& event) {
   return made;
 }
 
-Result<YamlNode> Reader::inner(const std::string& step, YamlEvent& event, std::size_t depth) {
+Result<YamlNode> YamlReader::inner(const std::string& step, YamlEvent& event, std::size_t depth) {
   const std::size_t outer = path_.size();
   path_ += step;
   Result<YamlNode> made = node(event, depth + 1);
@@ -200,7 +200,7 @@ Result<YamlNode> Reader::inner(const std::string& step, YamlEvent& event, std::s
   return made;
 }
 
-Result<YamlNode> Reader::sequence(std::size_t depth) {
+Result<YamlNode> YamlReader::sequence(std::size_t depth) {
   YamlNode made{Json(JsonArray())};
   for (std::size_t index = 0;; ++index) {
     YamlEvent event;
@@ -214,7 +214,7 @@ Result<YamlNode> Reader::sequence(std::size_t depth) {
   }
 }
 
-Result<std::string> Reader::key_of(const Json& key, std::string_view written, int line) const {
+Result<std::string> YamlReader::key_of(const Json& key, std::string_view written, int line) const {
   if (key.is_string()) return key.as_string();
   if (key.is_bool()) return std::string(key.as_bool() ? "true" : "false");
   if (key.is_number()) return to_string(key);
@@ -224,7 +224,7 @@ Result<std::string> Reader::key_of(const Json& key, std::string_view written, in
 }
 
 // Existing members take precedence over merged ones.
-Status Reader::merge(JsonObject& into, const Json& merged, int line) const {
+Status YamlReader::merge(JsonObject& into, const Json& merged, int line) const {
   if (merged.is_array()) {
     for (const Json& one : merged.as_array()) TRY(merge(into, one, line));
     return {};
@@ -235,7 +235,7 @@ Status Reader::merge(JsonObject& into, const Json& merged, int line) const {
   return {};
 }
 
-Result<YamlNode> Reader::mapping(std::size_t depth) {
+Result<YamlNode> YamlReader::mapping(std::size_t depth) {
   YamlNode made{Json::object()};
   std::vector<std::pair<Json, int>> merged;
   while (true) {
@@ -283,7 +283,7 @@ Result<std::vector<YamlDocument>> parse_yaml_documents(std::string_view text, st
       documents.push_back({*std::move(json)});
       return documents;
     }
-  Reader reader(text, {}, lines);
+  YamlReader reader(text, {}, lines);
   while (true) {
     YamlDocument document;
     const Result<bool> more = reader.next_document(document);
@@ -294,7 +294,7 @@ Result<std::vector<YamlDocument>> parse_yaml_documents(std::string_view text, st
 }
 
 int yaml_line_of(std::string_view text, int number, std::string_view path) {
-  Reader reader(text, path);
+  YamlReader reader(text, path);
   YamlDocument document;
   while (reader.number() < number) {
     const Result<bool> more = reader.next_document(document);

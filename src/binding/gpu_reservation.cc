@@ -135,7 +135,7 @@ std::string device_of(const api::Pod& reservation) {
   return told.empty() ? reservation.only_gpu : std::string(told);
 }
 
-PreBindStep failed(std::string_view reason, std::string message) {
+PreBindStep reservation_failed(std::string_view reason, std::string message) {
   return {{}, Failed{FailureClass::OtherPlacement, std::string(reason), std::move(message)}};
 }
 
@@ -162,9 +162,10 @@ const api::Pod* user_elsewhere(const BindContext& context, const std::string& gr
 }
 
 PreBindStep lost(const BindContext& context, const std::string& group, const api::Pod& user) {
-  return failed("GpuReservationLost", "the reservation pod of " + group + " on node " + context.request.node +
-                                          " was deleted while pod " + user.meta.ns + "/" + user.meta.name +
-                                          " uses its GPU: the group takes no pod until those end");
+  return reservation_failed("GpuReservationLost",
+                            "the reservation pod of " + group + " on node " + context.request.node +
+                                " was deleted while pod " + user.meta.ns + "/" + user.meta.name +
+                                " uses its GPU: the group takes no pod until those end");
 }
 
 // Entries of pods that have ended count until the keeper has removed them.
@@ -178,8 +179,9 @@ PreBindStep enter(const BindContext& context, const std::string& group, const ap
   if (taken + context.request.gpu_share.hundredths > api::kWholeGpu) {
     if (ending && context.now < context.first_seen + context.options.gpu_reservation_timeout)
       return waiting(context.now + kGpuReservationPoll, "waiting for the end of other pods on " + group);
-    return failed(api::kGpuShareTaken, group + " on node " + context.request.node + " has " +
-                                           api::gpu_portion(api::kWholeGpu - taken) + " of a GPU left");
+    return reservation_failed(api::kGpuShareTaken, group + " on node " + context.request.node + " has " +
+                                                       api::gpu_portion(api::kWholeGpu - taken) +
+                                                       " of a GPU left");
   }
   const Json entry = Json::object({{entry_key(context.request.pod_uid), entry_value(context.request)}});
   return {{patch_annotations(client::key_of(api::Kind::Pod, reservation.meta), reservation.meta, entry)},
@@ -194,10 +196,11 @@ bool is_of(const api::Pod& reservation, const std::string& group) {
 PreBindStep wait_for_device(const BindContext& context, const std::string& group) {
   const Time deadline = context.first_seen + context.options.gpu_reservation_timeout;
   if (context.now >= deadline)
-    return failed("GpuReservationTimeout",
-                  "the reservation pod of " + group + " on node " + context.request.node +
-                      " did not tell its device within " +
-                      std::to_string(context.options.gpu_reservation_timeout.whole_seconds()) + "s");
+    return reservation_failed("GpuReservationTimeout",
+                              "the reservation pod of " + group + " on node " + context.request.node +
+                                  " did not tell its device within " +
+                                  std::to_string(context.options.gpu_reservation_timeout.whole_seconds()) +
+                                  "s");
   return waiting(deadline, "waiting for the device of " + group + " on node " + context.request.node);
 }
 
@@ -211,12 +214,14 @@ PreBindStep reserve_gpu(const BindContext& context, const std::string& group) {
     return {{create_reservation(context, group)}, Ready{}};
   }
   if (!is_of(*reservation, group))
-    return failed("GpuReservationNameTaken", "pod " + reservation->meta.ns + "/" + reservation->meta.name +
-                                                 " is not the reservation pod of " + group);
+    return reservation_failed("GpuReservationNameTaken", "pod " + reservation->meta.ns + "/" +
+                                                             reservation->meta.name +
+                                                             " is not the reservation pod of " + group);
   if (reservation->finished())
-    return failed("GpuReservationFailed", "the reservation pod " + reservation->meta.name + " of " + group +
-                                              " failed on node " + context.request.node +
-                                              ": kubelet had no GPU for it, or it was stopped");
+    return reservation_failed("GpuReservationFailed", "the reservation pod " + reservation->meta.name +
+                                                          " of " + group + " failed on node " +
+                                                          context.request.node +
+                                                          ": kubelet had no GPU for it, or it was stopped");
   if (reservation->meta.deleting()) {
     if (context.now >= deadline) return wait_for_device(context, group);
     return waiting(std::min(deadline, context.now + kGpuReservationPoll),

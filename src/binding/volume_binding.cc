@@ -18,7 +18,7 @@ std::string quoted(std::string_view name) {
   return "\"" + std::string(name) + "\"";
 }
 
-PreBindStep failed(std::string_view reason, std::string message) {
+PreBindStep volumes_failed(std::string_view reason, std::string message) {
   return {{}, Failed{api::FailureClass::OtherPlacement, std::string(reason), "binding volumes: " + message}};
 }
 
@@ -64,14 +64,15 @@ Json with_annotations(Json annotations) {
 PreBindStep not_seen(const BindContext& context, const std::string& what, const std::string& name) {
   const Time until = context.first_seen + kInformerLagGrace;
   if (context.now < until) return {{}, Waiting{until, what + " " + name + " is not seen", ""}};
-  return failed("VolumeNotFound", what + " " + quoted(name) + " does not exist any more");
+  return volumes_failed("VolumeNotFound", what + " " + quoted(name) + " does not exist any more");
 }
 
 PreBindStep check_reach(const BindContext& context, const PersistentVolume& volume, PreBindStep otherwise) {
   const api::Node* node = context.view.nodes.find("", context.request.node);
   if (node && api::reaches(volume, node->meta.labels)) return otherwise;
-  return failed("VolumeElsewhere", "pv " + quoted(volume.meta.name) + " node affinity doesn't match node " +
-                                       quoted(context.request.node));
+  return volumes_failed(
+      "VolumeElsewhere",
+      "pv " + quoted(volume.meta.name) + " node affinity doesn't match node " + quoted(context.request.node));
 }
 
 // The claim names its volume.
@@ -88,15 +89,16 @@ PreBindStep check_bound(const BindContext& context, const PersistentVolumeClaim&
 PreBindStep reserve_volume(const BindContext& context, const PersistentVolumeClaim& claim,
                            const PersistentVolume& volume) {
   const std::string& name = volume.meta.name;
-  if (volume.meta.deleting()) return failed(api::kVolumeTaken, "pv " + quoted(name) + " is being deleted");
+  if (volume.meta.deleting())
+    return volumes_failed(api::kVolumeTaken, "pv " + quoted(name) + " is being deleted");
   if (volume.claim_ref && !api::is_for(volume, claim))
-    return failed(api::kVolumeTaken, "pv " + quoted(name) + " is reserved for claim " + volume.claim_ref->ns +
-                                         "/" + volume.claim_ref->name);
+    return volumes_failed(api::kVolumeTaken, "pv " + quoted(name) + " is reserved for claim " +
+                                                 volume.claim_ref->ns + "/" + volume.claim_ref->name);
   if (volume.claim_ref && !volume.claim_ref->uid.empty())
     return check_reach(context, volume,
                        waiting("waiting for claim " + claim.meta.name + " to be bound to volume " + name));
   if (was_taken_back(context, volume.meta))
-    return failed("ClaimRefReset", "ClaimRef got reset for pv " + quoted(name));
+    return volumes_failed("ClaimRefReset", "ClaimRef got reset for pv " + quoted(name));
   Json annotations = marks_of(context);
   if (!volume.claim_ref) annotations[std::string(api::kBoundByControllerAnnotation)] = "yes";
   Json change = with_annotations(std::move(annotations));
@@ -110,10 +112,11 @@ PreBindStep request_volume(const BindContext& context, const PersistentVolumeCla
     return waiting("waiting for a volume to be provisioned for claim " + claim.meta.name + " on node " +
                    node);
   if (!claim.selected_node().empty())
-    return failed("NodeSelectedElsewhere", "claim " + quoted(claim.meta.name) + " is provisioned for node " +
-                                               quoted(claim.selected_node()));
+    return volumes_failed(
+        "NodeSelectedElsewhere",
+        "claim " + quoted(claim.meta.name) + " is provisioned for node " + quoted(claim.selected_node()));
   if (was_taken_back(context, claim.meta))
-    return failed(api::kProvisioningFailed, "provisioning failed for PVC " + quoted(claim.meta.name));
+    return volumes_failed(api::kProvisioningFailed, "provisioning failed for PVC " + quoted(claim.meta.name));
   Json annotations = marks_of(context);
   annotations[std::string(api::kSelectedNodeAnnotation)] = node;
   return {{patch(Kind::PersistentVolumeClaim, claim.meta, with_annotations(std::move(annotations)))},
@@ -124,7 +127,7 @@ PreBindStep step_of(const BindContext& context, const VolumeBinding& binding) {
   const PersistentVolumeClaim* claim = find_claim(context, binding);
   if (!claim) return not_seen(context, "persistentvolumeclaim", binding.claim_name);
   if (claim->meta.deleting())
-    return failed("ClaimDeleting", "claim " + quoted(claim->meta.name) + " is being deleted");
+    return volumes_failed("ClaimDeleting", "claim " + quoted(claim->meta.name) + " is being deleted");
   if (!claim->volume_name.empty()) return check_bound(context, *claim);
   if (binding.volume.empty()) return request_volume(context, *claim);
   const PersistentVolume* volume = context.view.volumes.find("", binding.volume);
@@ -238,9 +241,9 @@ PreBindStep VolumeBindingPlugin::pre_bind(const BindContext& context) const {
   if (!all.chains.empty() || !first) return all;
   const Time deadline = begun_at(context) + context.options.volume_timeout;
   if (context.now >= deadline)
-    return failed(api::kVolumeBindingTimeout,
-                  first->why + ", for more than " +
-                      std::to_string(context.options.volume_timeout.whole_seconds()) + "s");
+    return volumes_failed(api::kVolumeBindingTimeout,
+                          first->why + ", for more than " +
+                              std::to_string(context.options.volume_timeout.whole_seconds()) + "s");
   if (!first->until.is_set() || deadline < first->until) first->until = deadline;
   all.verdict = *std::move(first);
   return all;

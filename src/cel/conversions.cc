@@ -16,7 +16,7 @@ Value no_conversion(const char* to) {
   return Value::error(std::string("type conversion error from 'string' to '") + to + "'");
 }
 
-Value same(Args a, Runtime&) {
+Value unchanged(Args a, Runtime&) {
   return a[0];
 }
 
@@ -115,25 +115,25 @@ Value duration_of_int(Args a, Runtime&) {
 }
 
 constexpr FunctionRow kConversionsRows[] = {
-    {"int", "(int) int", same},
+    {"int", "(int) int", unchanged},
     {"int", "(uint) int", int_of_uint},
     {"int", "(double) int", int_of_double},
     {"int", "(string) int", int_of_string},
     {"int", "(timestamp) int", int_of_timestamp},
     {"int", "(duration) int", int_of_duration},
-    {"uint", "(uint) uint", same},
+    {"uint", "(uint) uint", unchanged},
     {"uint", "(int) uint", uint_of_int},
     {"uint", "(double) uint", uint_of_double},
     {"uint", "(string) uint", uint_of_string},
-    {"double", "(double) double", same},
+    {"double", "(double) double", unchanged},
     {"double", "(int) double", double_of_int},
     {"double", "(uint) double", double_of_uint},
     {"double", "(string) double", double_of_string},
-    {"bool", "(bool) bool", same},
+    {"bool", "(bool) bool", unchanged},
     {"bool", "(string) bool", bool_of_string},
-    {"bytes", "(bytes) bytes", same},
+    {"bytes", "(bytes) bytes", unchanged},
     {"bytes", "(string) bytes", bytes_of_string, cost_of_traversal},
-    {"string", "(string) string", same},
+    {"string", "(string) string", unchanged},
     {"string", "(bool) string", string_of_scalar},
     {"string", "(int) string", string_of_scalar},
     {"string", "(uint) string", string_of_scalar},
@@ -141,10 +141,10 @@ constexpr FunctionRow kConversionsRows[] = {
     {"string", "(bytes) string", string_of_bytes, cost_of_traversal},
     {"string", "(duration) string", string_of_duration},
     {"string", "(timestamp) string", string_of_timestamp},
-    {"timestamp", "(timestamp) timestamp", same},
+    {"timestamp", "(timestamp) timestamp", unchanged},
     {"timestamp", "(int) timestamp", timestamp_of_int},
     {"timestamp", "(string) timestamp", timestamp_of_string},
-    {"duration", "(duration) duration", same},
+    {"duration", "(duration) duration", unchanged},
     {"duration", "(string) duration", duration_of_string},
     {"duration", "(int) duration", duration_of_int},
 };

@@ -83,13 +83,13 @@ Value max(Args a, Runtime&) {
   return extreme(a[0], Order::Greater, "max");
 }
 
-Value index_of(Args a, Runtime&) {
+Value index_in_list(Args a, Runtime&) {
   const ListSource& list = a[0].as_list();
   for (std::size_t i = 0; i < list.size(); ++i)
     if (equal(list.at(i), a[1])) return Value::of_int(static_cast<std::int64_t>(i));
   return Value::of_int(-1);
 }
-Value last_index_of(Args a, Runtime&) {
+Value last_index_in_list(Args a, Runtime&) {
   const ListSource& list = a[0].as_list();
   for (std::size_t i = list.size(); i-- > 0;)
     if (equal(list.at(i), a[1])) return Value::of_int(static_cast<std::int64_t>(i));
@@ -270,8 +270,8 @@ constexpr FunctionRow kListsRows[] = {
     {"sum", "list(duration).() duration", sum, cost_of_items},
     FOR_ITEMS("min", min),
     FOR_ITEMS("max", max),
-    {"indexOf", "list(A).(A) int", index_of, cost_of_items},
-    {"lastIndexOf", "list(A).(A) int", last_index_of, cost_of_items},
+    {"indexOf", "list(A).(A) int", index_in_list, cost_of_items},
+    {"lastIndexOf", "list(A).(A) int", last_index_in_list, cost_of_items},
     {"distinct", "list(A).() list(A)", distinct, quadratic_cost},
     {"flatten", "list(list(A)).() list(A)", flatten, new_list_cost},
     {"flatten", "list(dyn).(int) list(dyn)", flatten_levels, new_list_cost},

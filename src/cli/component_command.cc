@@ -27,7 +27,6 @@ namespace {
 
 constexpr std::int64_t kEventsPerSecond = 50;  // as kube-scheduler, and in bursts of 100
 constexpr Duration kStepPeriod = Duration::millis(100);
-constexpr Duration kStopGrace = Duration::millis(1500);
 constexpr Duration kHeadStart = Duration::seconds(1);
 constexpr Duration kHeadStartPeriod = Duration::millis(5);
 constexpr Duration kReleaseLimit = Duration::millis(400);  // of the two seconds for a stop

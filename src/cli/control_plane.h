@@ -19,6 +19,9 @@ class DecisionSink;
 
 namespace berth::cli {
 
+// For requests that run when the process ends.
+inline constexpr Duration kStopGrace = Duration::millis(1500);
+
 // The options of a configuration for the loops and the nodes' agents.
 plane::ControlPlaneOptions plane_options(const Configuration& configuration, const Plugins& plugins);
 // Admission by the binder plugins of these options. Refuses unknown names, as the flag's error.

@@ -10,7 +10,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr KubeSchedulerField kFields[] = {
+constexpr KubeSchedulerField kSchedulerFields[] = {
     {"parallelism", "Berth decides on one thread, from cached verdicts", false},
     {"percentageOfNodesToScore", "Berth considers every node", false},
     {"podInitialBackoffSeconds", "backoff of a pod after its first failed attempt"},
@@ -68,7 +68,7 @@ class KubeReader {
     if (parallelism <= 0)
       TRY(invalid(root_.at("parallelism"), parallelism, "should be an integer value greater than zero"));
     TRY(check_percentage(root_.at("percentageOfNodesToScore")));
-    for (const KubeSchedulerField& field : kFields) note(field);
+    for (const KubeSchedulerField& field : kSchedulerFields) note(field);
     TRY(read_profiles());
     return std::move(read_);
   }
@@ -260,12 +260,12 @@ Result<KubeSchedulerConfiguration> read_kube_scheduler_configuration(const YamlS
 }
 
 std::span<const KubeSchedulerField> kube_scheduler_fields() {
-  return kFields;
+  return kSchedulerFields;
 }
 
 std::string kube_scheduler_reference() {
   std::string text = "| field | Berth |\n|---|---|\n";
-  for (const KubeSchedulerField& field : kFields)
+  for (const KubeSchedulerField& field : kSchedulerFields)
     text += "| `" + std::string(field.path) + "` | " + (field.has_effect ? "" : "no effect: ") +
             std::string(field.what) + " |\n";
   for (const RefusedField& field : kRefused)

@@ -15,7 +15,7 @@ using api::FieldErrors;
 using placement::UtilizationPoint;
 using placement::WeightedResource;
 
-constexpr std::string_view kApiVersion = "kubescheduler.config.k8s.io/v1";
+constexpr std::string_view kArgumentsVersion = "kubescheduler.config.k8s.io/v1";
 constexpr std::int64_t kScoreMax = 10;  // of a shape's point
 constexpr std::int64_t kPercentMax = 100;
 constexpr Duration kTimeoutMin = Duration::seconds(1);
@@ -245,11 +245,11 @@ Status read_default_preemption(const YamlPlace& args, ProfileArguments&, const N
   return {};
 }
 
-struct Reader {
+struct ArgumentsReader {
   std::string_view plugin;
   Status (*read)(const YamlPlace& args, ProfileArguments& to, const Notes& notes);
 };
-constexpr Reader kReaders[] = {
+constexpr ArgumentsReader kReaders[] = {
     {"DefaultPreemption", read_default_preemption},     {"DynamicResources", read_dynamic_resources},
     {"InterPodAffinity", read_inter_pod_affinity},      {"NodeAffinity", read_node_affinity},
     {"NodeResourcesBalancedAllocation", read_balanced}, {"NodeResourcesFit", read_resources_fit},
@@ -262,9 +262,9 @@ Status check_head(const YamlPlace& args, const std::string& plugin) {
   if (kind != plugin + "Args")
     return args.at("kind").refused("args for plugin " + plugin + " were not of type " + plugin + "Args." +
                                    "kubescheduler.config.k8s.io, got " + kind);
-  const std::string version = TRY(args.at("apiVersion").text(kApiVersion));
-  if (version != kApiVersion)
-    return args.at("apiVersion").refused("is \"" + version + "\": write " + std::string(kApiVersion));
+  const std::string version = TRY(args.at("apiVersion").text(kArgumentsVersion));
+  if (version != kArgumentsVersion)
+    return args.at("apiVersion").refused("is \"" + version + "\": write " + std::string(kArgumentsVersion));
   return {};
 }
 
@@ -290,7 +290,7 @@ Result<ProfileArguments> read_arguments(const YamlPlace& entries, const std::vec
     const YamlPlace args = entry.at("args");
     if (!args.present()) continue;
     TRY(check_head(args, name));
-    const auto reader = std::ranges::find(kReaders, std::string_view(name), &Reader::plugin);
+    const auto reader = std::ranges::find(kReaders, std::string_view(name), &ArgumentsReader::plugin);
     if (reader == std::end(kReaders))
       return args.refused("plugin " + name + " takes no arguments: remove them");
     TRY(reader->read(args, arguments, Notes{notes}));

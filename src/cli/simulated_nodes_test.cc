@@ -24,20 +24,20 @@ class SimulatedNodesTest : public testing::Test {
   std::unique_ptr<store::Store> store = store::open_store({.synchronous = true}).value();
 };
 
-using Names = std::vector<std::string>;
+using NodeNames = std::vector<std::string>;
 using WriteKind = store::WriteRequest::Kind;
 
 TEST_F(SimulatedNodesTest, FollowsWhatIsWritten) {
   write(WriteKind::Create, "a", node(true, "False"));
   write(WriteKind::Create, "real", node(false, "False"));
   SimulatedNodes nodes(*store);
-  EXPECT_EQ(nodes.names(), Names{"a"});
+  EXPECT_EQ(nodes.names(), NodeNames{"a"});
   EXPECT_FALSE(nodes.all_ready());
 
   write(WriteKind::Update, "a", node(true, "True"));
   write(WriteKind::Create, "b", node(true, "Unknown"));
   nodes.refresh();
-  EXPECT_EQ(nodes.names(), (Names{"a", "b"}));
+  EXPECT_EQ(nodes.names(), (NodeNames{"a", "b"}));
   EXPECT_EQ(nodes.ready(), 1u);
 
   write(WriteKind::Update, "b", node(true, "True"));
@@ -49,11 +49,11 @@ TEST_F(SimulatedNodesTest, FollowsWhatIsWritten) {
 
   write(WriteKind::Delete, "a", node(true, "False"));
   nodes.refresh();
-  EXPECT_EQ(nodes.names(), Names{"b"});
+  EXPECT_EQ(nodes.names(), NodeNames{"b"});
   EXPECT_TRUE(nodes.all_ready());
   write(WriteKind::Create, "a", node(false, "True"));
   nodes.refresh();
-  EXPECT_EQ(nodes.names(), Names{"b"});
+  EXPECT_EQ(nodes.names(), NodeNames{"b"});
 }
 
 }  // namespace

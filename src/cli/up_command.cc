@@ -25,7 +25,6 @@ namespace {
 
 constexpr Duration kPollPeriod = Duration::millis(20);
 constexpr Duration kReadyLimit = Duration::seconds(120);  // for the simulated nodes to become Ready
-constexpr Duration kStopGrace = Duration::millis(1500);
 
 // The number of simulated nodes once all are Ready; none when a stop signal came first.
 Result<std::optional<std::size_t>> wait_for_nodes(SimulatedNodes& nodes, const ControlPlaneLoops& plane,

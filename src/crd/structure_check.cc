@@ -16,7 +16,6 @@ namespace berth::crd {
 namespace {
 
 using api::FieldErrors;
-using FieldPath = LazyPath;
 
 enum class Level : std::uint8_t { Root, Item, Field };
 
@@ -69,7 +68,7 @@ class Structure {
   explicit Structure(DefinitionBudget& budget) : budget_(budget) {}
   BoundedErrors errors;
 
-  void check(const Json& props, Level level, const FieldPath& path) {
+  void check(const Json& props, Level level, const LazyPath& path) {
     if (errors.is_full()) return;
     const std::string_view type = props.string_at("type");
     if (type == "array" && !props.find("items")) add(api::required(path.child("items"), "must be specified"));
@@ -90,7 +89,7 @@ class Structure {
   }
 
   // Everything that a restriction speaks of is described by the schema itself.
-  void complete(const Json& restriction, const Json& props, const FieldPath& at, const FieldPath& said) {
+  void complete(const Json& restriction, const Json& props, const LazyPath& at, const LazyPath& said) {
     if (errors.is_full()) return;
     if (const Json* none = restriction.find("not")) complete_nested(*none, &props, at, said.child("not"));
     for (const char* word : {"allOf", "anyOf", "oneOf"}) {
@@ -113,19 +112,19 @@ class Structure {
     return !all.empty() && is_int_or_string(all.front());
   }
 
-  void complete_nested(const Json& nested, const Json* props, const FieldPath& at, const FieldPath& said) {
+  void complete_nested(const Json& nested, const Json* props, const LazyPath& at, const LazyPath& said) {
     if (!props) return add(api::required(at, "because it is defined in " + said.text()));
     complete(nested, *props, at, said);
     if (const Json* items = nested.find("items"))
       complete_nested(*items, props->find("items"), at.child("items"), said.child("items"));
     for (const JsonMember& member : members(nested, "properties")) {
-      const FieldPath inner = said.child("properties").key(member.key);
+      const LazyPath inner = said.child("properties").key(member.key);
       complete_nested(member.value, props->part("properties").find(member.key),
                       at.child("properties").key(member.key), inner);
     }
   }
 
-  void check_extensions(const Json& props, const FieldPath& path) {
+  void check_extensions(const Json& props, const LazyPath& path) {
     if (!is_true(props, "x-kubernetes-int-or-string")) return;
     if (is_true(props, "x-kubernetes-preserve-unknown-fields"))
       add(api::invalid(path.child("x-kubernetes-preserve-unknown-fields"), true,
@@ -135,7 +134,7 @@ class Structure {
                        "must be false if x-kubernetes-int-or-string is true"));
   }
 
-  void check_type(const Json& props, Level level, const FieldPath& path) {
+  void check_type(const Json& props, Level level, const LazyPath& path) {
     const std::string_view type = props.string_at("type");
     const bool embedded = is_true(props, "x-kubernetes-embedded-resource");
     if (embedded && type != "object") {
@@ -156,11 +155,11 @@ class Structure {
       add(api::invalid(path.child("type"), type, "must be object at the root"));
   }
 
-  void check_type_members(const Json& props, Level level, const FieldPath& path) {
+  void check_type_members(const Json& props, Level level, const LazyPath& path) {
     const bool embedded = is_true(props, "x-kubernetes-embedded-resource");
     const bool is_object = level == Level::Root || embedded;
     const Json& properties = props.part("properties");
-    const FieldPath below = path.child("properties");
+    const LazyPath below = path.child("properties");
     for (const char* name : {"kind", "apiVersion"})
       if (const Json* found = properties.find(name);
           found && is_object && found->string_at("type") != "string")
@@ -174,7 +173,7 @@ class Structure {
                         "x-kubernetes-preserve-unknown-fields"));
   }
 
-  void check_metadata(const Json& metadata, bool is_object, Level level, const FieldPath& path) {
+  void check_metadata(const Json& metadata, bool is_object, Level level, const LazyPath& path) {
     if (is_object && metadata.string_at("type") != "object")
       add(api::invalid(path.child("type"), metadata.string_at("type"), "must be object"));
     if (level != Level::Root) return;
@@ -191,7 +190,7 @@ class Structure {
           "specified"));
   }
 
-  void check_restrictions(const Json& props, bool skip_any, bool skip_first_any, const FieldPath& path) {
+  void check_restrictions(const Json& props, bool skip_any, bool skip_first_any, const LazyPath& path) {
     struct Word {
       const char* name;
       bool with_rules;  // rules may stand in these
@@ -208,7 +207,7 @@ class Structure {
     check_pattern(props, path);
   }
 
-  void check_pattern(const Json& props, const FieldPath& path) {
+  void check_pattern(const Json& props, const LazyPath& path) {
     const std::string_view pattern = props.string_at("pattern");
     if (pattern.empty()) return;
     if (++budget_.patterns == kPatternsMax + 1)
@@ -227,7 +226,7 @@ class Structure {
                        "must be a valid regular expression, but isn't: " + reason));
   }
 
-  void check_nested(const Json& nested, bool skip_any, const FieldPath& path) {
+  void check_nested(const Json& nested, bool skip_any, const LazyPath& path) {
     if (errors.is_full()) return;
     check_restrictions(nested, skip_any, false, path);
     if (const Json* items = nested.find("items"); items && items->is_object())
@@ -271,7 +270,7 @@ class Defaults {
   Defaults(const RuleSet* rules, ObjectBudget& budget) : rules_(rules), budget_(budget) {}
   BoundedErrors errors;
 
-  void check(const Schema& schema, const FieldPath& path) {
+  void check(const Schema& schema, const LazyPath& path) {
     if (errors.is_full()) return;
     if (schema.fallback) check_default(*schema.fallback, schema, path.child("default"));
     if (!schema.has_fallbacks) return;
@@ -281,7 +280,7 @@ class Defaults {
   }
 
  private:
-  void check_default(const Json& fallback, const Schema& schema, const FieldPath& path) {
+  void check_default(const Json& fallback, const Schema& schema, const LazyPath& path) {
     Json pruned = fallback;
     if (!prune(pruned, schema, schema.embedded).empty())
       errors.add(api::invalid(path, fallback, "must not have unknown fields"));
@@ -291,7 +290,7 @@ class Defaults {
       errors.add_all(check_rules(*rules_, schema, fallback, nullptr, path, budget_));
   }
 
-  static FieldErrors prefixed(FieldErrors errors, const FieldPath& path) {
+  static FieldErrors prefixed(FieldErrors errors, const LazyPath& path) {
     for (api::FieldError& error : errors)
       error.path = error.path.empty() || error.path == "<nil>" ? path.text() : path.text() + "." + error.path;
     return errors;
@@ -307,7 +306,7 @@ class Standards {
   explicit Standards(DefinitionBudget& budget) : budget_(budget) {}
   BoundedErrors errors;
 
-  void check(const Json& props, const FieldPath& path, bool in_metadata, std::string_view no_default) {
+  void check(const Json& props, const LazyPath& path, bool in_metadata, std::string_view no_default) {
     if (errors.is_full()) return;
     check_words(props, path, in_metadata, no_default);
     check_maps_and_lists(props, path);
@@ -316,7 +315,7 @@ class Standards {
     check_children(props, path, in_metadata, no_default);
   }
 
-  void check_root(const Json& props, const FieldPath& path) {
+  void check_root(const Json& props, const LazyPath& path) {
     is_root_ = true;
     check(props, path, false, "");
   }
@@ -324,7 +323,7 @@ class Standards {
  private:
   void add(api::FieldError error) { errors.add(std::move(error)); }
 
-  void check_words(const Json& props, const FieldPath& path, bool in_metadata, std::string_view no_default) {
+  void check_words(const Json& props, const LazyPath& path, bool in_metadata, std::string_view no_default) {
     const std::string_view type = props.string_at("type");
     static constexpr std::string_view kTypes[] = {"array",  "boolean", "integer",
                                                   "number", "object",  "string"};
@@ -357,7 +356,7 @@ class Standards {
                        "must be true or undefined"));
   }
 
-  void check_maps_and_lists(const Json& props, const FieldPath& path) {
+  void check_maps_and_lists(const Json& props, const LazyPath& path) {
     const std::string_view type = props.string_at("type");
     const auto demand = [&](std::string_view word, std::string_view wanted) {
       if (type == wanted) return;
@@ -374,7 +373,7 @@ class Standards {
     if (!list) return;
     demand("x-kubernetes-list-type", "array");
     const Json& items = props.part("items");
-    const FieldPath below = path.child("items");
+    const LazyPath below = path.child("items");
     if (type == "array" && *list == Json("set") && items.is_object()) {
       constexpr std::string_view kWhy = "must be atomic as item of a list with x-kubernetes-list-type=set";
       const std::string_view item = items.string_at("type"), own = items.string_at("x-kubernetes-list-type");
@@ -390,7 +389,7 @@ class Standards {
                          "cannot be nullable when x-kubernetes-list-type is " + list->as_string()));
   }
 
-  void check_list_keys(const Json& props, const FieldPath& path) {
+  void check_list_keys(const Json& props, const LazyPath& path) {
     const Json* list = props.find("x-kubernetes-list-type");
     const Json& keys = props.part("x-kubernetes-list-map-keys");
     const bool has_keys = keys.is_array() && !keys.as_array().empty();
@@ -423,12 +422,12 @@ class Standards {
     }
   }
 
-  void check_key(const Json& items, const std::string& key, const Json& keys, const FieldPath& path) {
+  void check_key(const Json& items, const std::string& key, const Json& keys, const LazyPath& path) {
     const Json* property = items.part("properties").find(key);
     if (!property)
       return add(api::invalid(path.child("x-kubernetes-list-map-keys"), keys,
                               "entries must all be names of item properties"));
-    const FieldPath below = path.child("items").child("properties").key(key);
+    const LazyPath below = path.child("items").child("properties").key(key);
     const std::string_view type = property->string_at("type");
     if (type == "array" || type == "object")
       add(api::invalid(below.child("type"), items.string_at("type"),
@@ -448,15 +447,15 @@ class Standards {
     return text.find_first_of("\r\n") != std::string_view::npos;
   }
 
-  void check_rule_texts(const Json& props, const FieldPath& path) {
+  void check_rule_texts(const Json& props, const LazyPath& path) {
     const JsonArray& rules = props.items_at("x-kubernetes-validations");
-    const FieldPath below = path.child("x-kubernetes-validations");
+    const LazyPath below = path.child("x-kubernetes-validations");
     for (std::size_t i = 0; i < rules.size() && !errors.is_full(); ++i)
       if (is_within_budget(rules[i], below.index(i))) check_rule_text(rules[i], props, below.index(i));
   }
 
   // The first rule beyond a bound is named; those after it are not looked at.
-  bool is_within_budget(const Json& rule, const FieldPath& path) {
+  bool is_within_budget(const Json& rule, const LazyPath& path) {
     const bool fitted = budget_.rules <= kRulesMax && budget_.rule_text <= kRuleTextMax;
     if (!fitted) return false;
     ++budget_.rules;
@@ -471,7 +470,7 @@ class Standards {
     return false;
   }
 
-  void check_rule_text(const Json& rule, const Json& props, const FieldPath& path) {
+  void check_rule_text(const Json& rule, const Json& props, const LazyPath& path) {
     const std::string_view text = trimmed(rule.string_at("rule")),
                            message = trimmed(rule.string_at("message"));
     const Json* given = rule.find("message");
@@ -501,7 +500,7 @@ class Standards {
     if (!rule_field(props, field)) add(api::invalid(path.child("fieldPath"), field, "must be a valid path"));
   }
 
-  void check_children(const Json& props, const FieldPath& path, bool in_metadata,
+  void check_children(const Json& props, const LazyPath& path, bool in_metadata,
                       std::string_view no_default) {
     const bool is_object = is_root_ || is_true(props, "x-kubernetes-embedded-resource");
     const bool is_root = is_root_;
@@ -550,7 +549,7 @@ void measure(const Json& props, int depth, Extent& extent) {
     for (const JsonMember& member : properties.as_object()) visit(member.value);
 }
 
-void check_root_members(const Json& props, const FieldPath& path, FieldErrors& errors) {
+void check_root_members(const Json& props, const LazyPath& path, FieldErrors& errors) {
   if (!props.is_object()) return;
   for (const JsonMember& member : props.as_object()) {
     if (member.key == "type" && member.value != Json("object"))
@@ -573,7 +572,7 @@ void check_root_members(const Json& props, const FieldPath& path, FieldErrors& e
 
 api::FieldErrors check_schema(const Json& props, const std::string& path, bool has_status,
                               DefinitionBudget& budget, CostCheck cost_check) {
-  const FieldPath at(path);
+  const LazyPath at(path);
   Extent extent{0, budget.nodes};
   measure(props, 1, extent);
   budget.nodes = extent.nodes;

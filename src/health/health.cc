@@ -17,6 +17,12 @@ std::string_view name_of(Health health) {
   BERTH_ASSERT(false, "every health has a name");
 }
 
+std::optional<Health> health_named(std::string_view name) {
+  for (const Health health : {Health::Healthy, Health::Unknown, Health::Unhealthy})
+    if (name_of(health) == name) return health;
+  return std::nullopt;
+}
+
 bool is_reportable(const DeviceName& name) {
   const bool pool = !name.pool.empty() && name.pool.size() <= api::kDnsSubdomainBytesMax;
   return pool && api::dns_label_problems(name.device).empty();

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@ namespace berth::health {
 enum class Health : std::uint8_t { Healthy, Unknown, Unhealthy };  // from best to worst
 
 std::string_view name_of(Health health);
+std::optional<Health> health_named(std::string_view name);
 
 // A device of one driver on one node. Shares of a device have one health.
 struct DeviceName {

@@ -140,12 +140,6 @@ Json claims_json(const ClaimInfos& claims, Budget& budget) {
   return all;
 }
 
-std::optional<Health> health_named(std::string_view text) {
-  for (const Health health : {Health::Healthy, Health::Unknown, Health::Unhealthy})
-    if (name_of(health) == text) return health;
-  return std::nullopt;
-}
-
 Result<KeptDevice> decode_device(const Json& item) {
   KeptDevice device;
   device.name = {std::string(item.string_at("pool")), std::string(item.string_at("device"))};

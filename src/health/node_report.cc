@@ -51,12 +51,6 @@ Json entry_json(const Entry& entry) {
   return json;
 }
 
-std::optional<Health> health_named(std::string_view name) {
-  for (const Health health : {Health::Healthy, Health::Unknown, Health::Unhealthy})
-    if (name_of(health) == name) return health;
-  return std::nullopt;
-}
-
 }  // namespace
 
 SilentDrivers silent_drivers(const HealthSnapshot& health) {

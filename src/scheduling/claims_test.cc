@@ -6,9 +6,6 @@
 namespace berth::scheduling {
 namespace {
 
-std::string claim_of(const std::string& name) {
-  return R"(,"resourceClaims":[{"name":"dev","resourceClaimName":")" + name + "\"}]";
-}
 std::string consumer(const std::string& name) {
   return R"({"resource":"pods","name":")" + name + R"(","uid":"uid-)" + name + "\"}";
 }
@@ -209,7 +206,7 @@ TEST(Claims, AllUnusableClaimsOfAPodAreDeallocatedAtOnce) {
   EXPECT_EQ(bench.node_of("p"), "n2");
 }
 
-struct Standing {
+struct Counted {
   const char* name;
   std::string status;
   bool gets_n1;  // the pod is placed on the claim's node
@@ -217,14 +214,14 @@ struct Standing {
 };
 
 TEST(Claims, AnUnreadyClaimIsUsableUntilItsTimeout) {
-  const Standing cases[] = {
+  const Counted cases[] = {
       {"ready", device_says("Attached"), true, true},
       {"not ready, in time", "", true, true},
       {"failed", device_says("Broken"), false, false},
       {"failed and reserved by others", device_says("Broken") + R"(,"reservedFor":[)" + consumer("q") + "]",
        false, true},
   };
-  for (const Standing& one : cases) {
+  for (const Counted& one : cases) {
     SCOPED_TRACE(one.name);
     TestBench bench;
     put_two_nodes(bench);

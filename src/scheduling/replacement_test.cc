@@ -120,12 +120,6 @@ class FailingWorld {
   }
 };
 
-SchedulerOptions with_trees() {
-  SchedulerOptions options;
-  options.composite_groups = true;
-  return options;
-}
-
 class Replacing : public testing::Test, protected FailingWorld {};
 
 constexpr const char* kEvicting = R"({"key":"broken","effect":"NoExecute"})";

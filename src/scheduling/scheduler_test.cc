@@ -14,9 +14,6 @@ constexpr const char* kDriverIsGpu = "device.driver == 'gpu.example.com'";
 std::string selector(const std::string& key, const std::string& value) {
   return R"(,"nodeSelector":{")" + key + "\":\"" + value + "\"}";
 }
-std::string claim_of(const std::string& name) {
-  return R"(,"resourceClaims":[{"name":"dev","resourceClaimName":")" + name + "\"}]";
-}
 // Required node affinity to the node of this name.
 std::string names_node(const std::string& name) {
   return R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"

@@ -41,6 +41,17 @@ class InputList final : public InputLog {
   std::vector<Input> inputs;
 };
 
+inline SchedulerOptions with_trees() {
+  SchedulerOptions options;
+  options.composite_groups = true;
+  return options;
+}
+
+// More members of a pod's spec: it uses the claim.
+inline std::string claim_of(const std::string& name) {
+  return R"(,"resourceClaims":[{"name":"dev","resourceClaimName":")" + name + "\"}]";
+}
+
 struct NodeSpec {
   std::string name;
   std::string cpu = "4";

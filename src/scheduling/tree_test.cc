@@ -8,12 +8,6 @@
 namespace berth::scheduling {
 namespace {
 
-SchedulerOptions with_trees() {
-  SchedulerOptions options;
-  options.composite_groups = true;
-  return options;
-}
-
 struct TreeBench : TestBench {
   TreeBench() : TestBench(with_trees()) {}
 

@@ -46,7 +46,7 @@ constexpr SchemaRow kSchemaRows[] = {
     {"catch-all", "catch-all", 10000, "ByUser", "", kEveryone, ""},
 };
 
-JsonArray listed(std::string_view list) {
+JsonArray items_in(std::string_view list) {
   JsonArray items;
   while (!list.empty()) {
     const std::size_t comma = list.find(',');
@@ -59,14 +59,14 @@ JsonArray listed(std::string_view list) {
 Json resource_rule(std::string_view verbs, std::string_view group, std::string_view resources,
                    bool cluster_scope) {
   Json rule = Json::object(
-      {{"verbs", listed(verbs)}, {"apiGroups", Json::array({group})}, {"resources", listed(resources)}});
+      {{"verbs", items_in(verbs)}, {"apiGroups", Json::array({group})}, {"resources", items_in(resources)}});
   if (cluster_scope) rule["clusterScope"] = true;
   rule["namespaces"] = Json::array({"*"});
   return rule;
 }
 
 Json path_rule(std::string_view verbs, std::string_view paths) {
-  return Json::object({{"verbs", listed(verbs)}, {"nonResourceURLs", listed(paths)}});
+  return Json::object({{"verbs", items_in(verbs)}, {"nonResourceURLs", items_in(paths)}});
 }
 
 // Most schemas are about all that their subjects ask.
@@ -114,9 +114,9 @@ Json exempt_level() {
 
 Json schema_object(const SchemaRow& row) {
   JsonArray subjects;
-  for (const Json& name : listed(row.users))
+  for (const Json& name : items_in(row.users))
     subjects.push_back(Json::object({{"kind", "User"}, {"user", Json::object({{"name", name}})}}));
-  for (const Json& name : listed(row.groups))
+  for (const Json& name : items_in(row.groups))
     subjects.push_back(Json::object({{"kind", "Group"}, {"group", Json::object({{"name", name}})}}));
   if (!row.account_namespace.empty())
     subjects.push_back(Json::object(

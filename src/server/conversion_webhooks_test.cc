@@ -16,7 +16,6 @@
 namespace berth::server {
 namespace {
 
-constexpr std::string_view kDefinitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 constexpr std::string_view kOldGizmos = "/apis/ex.io/v1/namespaces/default/gizmos";
 constexpr std::string_view kNewGizmos = "/apis/ex.io/v2/namespaces/default/gizmos";
 
@@ -166,7 +165,7 @@ class ConversionWebhooksTest : public testing::Test {
     crd["spec"]["versions"] =
         JsonArray{version_of("v1", true, "size", "integer"), version_of("v2", false, "length", "string")};
     crd["spec"]["conversion"]["webhook"]["clientConfig"] = std::move(client_config);
-    return ask("POST", std::string(kDefinitionsPath), to_string(crd));
+    return ask("POST", kDefinitionsPath, to_string(crd));
   }
   std::shared_ptr<AwaitedReply> begin(std::string method, std::string path, std::string body = "",
                                       std::string type = "application/json") {
@@ -328,7 +327,7 @@ TEST_F(ConversionWebhooksTest, ADeadWebhookFailsWhatNeedsItAndNothingElse) {
   EXPECT_EQ(ask("GET", at(kOldGizmos, "a")).code, 200);
   EXPECT_EQ(ask("GET", std::string(kOldGizmos)).code, 200);
   EXPECT_EQ(ask("DELETE", at(kOldGizmos, "a")).code, 200);
-  EXPECT_EQ(ask("DELETE", std::string(kDefinitionsPath) + "/gizmos.ex.io").code, 200);
+  EXPECT_EQ(ask("DELETE", kDefinitionsPath + "/gizmos.ex.io").code, 200);
 }
 
 TEST_F(ConversionWebhooksTest, OthersDoNotWaitForASlowWebhook) {
@@ -342,7 +341,7 @@ TEST_F(ConversionWebhooksTest, OthersDoNotWaitForASlowWebhook) {
     waiting.push_back(begin("GET", at(kNewGizmos, "a")));
   for (int i = 0; i < kLaneThreadsMax; ++i) EXPECT_EQ(webhook.heard.take(), "hangs");
   EXPECT_EQ(ask("GET", "/api/v1/namespaces/default").code, 200);
-  EXPECT_EQ(ask("GET", std::string(kDefinitionsPath)).code, 200);
+  EXPECT_EQ(ask("GET", kDefinitionsPath).code, 200);
   EXPECT_EQ(waiting.back()->heard.take().substr(0, 3), "429");
   const std::string refused = waiting.front()->heard.take();
   EXPECT_EQ(refused.substr(0, 3), "500");

@@ -16,7 +16,6 @@ struct Reply {
   std::string warning;
 };
 
-constexpr std::string_view kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 constexpr std::string_view kGizmos = "/apis/ex.io/v1/namespaces/default/gizmos";
 
 constexpr std::string_view kGizmo =
@@ -75,9 +74,7 @@ class CustomResourcesTest : public testing::Test {
   Reply patch(std::string path, std::string body, std::string type = "merge-patch+json") {
     return ask("PATCH", std::move(path), std::move(body), {{"Content-Type", "application/" + type}});
   }
-  Reply define(std::string_view crd = kGizmo) {
-    return ask("POST", std::string(kDefinitions), std::string(crd));
-  }
+  Reply define(std::string_view crd = kGizmo) { return ask("POST", kDefinitionsPath, std::string(crd)); }
   Reply make(std::string name, std::string spec) {
     return ask("POST", std::string(kGizmos),
                R"({"apiVersion":"ex.io/v1","kind":"Gizmo","metadata":{"name":")" + name + R"("},"spec":)" +
@@ -85,7 +82,7 @@ class CustomResourcesTest : public testing::Test {
   }
   static std::string gizmo(std::string_view name) { return std::string(kGizmos) + "/" + std::string(name); }
   std::string condition(std::string_view definition, std::string_view type) {
-    const Json crd = ask("GET", std::string(kDefinitions) + "/" + std::string(definition)).body;
+    const Json crd = ask("GET", kDefinitionsPath + "/" + std::string(definition)).body;
     for (const Json& row : crd.part("status").items_at("conditions"))
       if (row.string_at("type") == type)
         return std::string(row.string_at("status")) + " " + std::string(row.string_at("reason"));
@@ -153,7 +150,7 @@ TEST_F(CustomResourcesTest, AWatchEndsWithWhatServesIt) {
   const auto stable = watch(std::string(kGizmos));
   const auto beta = watch("/apis/ex.io/v1beta1/gizmos");
   const auto pods = watch("/api/v1/pods");
-  const std::string definition = std::string(kDefinitions) + "/gizmos.ex.io";
+  const std::string definition = kDefinitionsPath + "/gizmos.ex.io";
   patch(definition, R"({"metadata":{"labels":{"a":"b"}}})");
   tick();
   EXPECT_FALSE(stable->ended || beta->ended);
@@ -176,8 +173,7 @@ TEST_F(CustomResourcesTest, AWatchEndsWithWhatServesIt) {
 TEST_F(CustomResourcesTest, ATableOfDefinitionsSaysWhenTheyWereCreated) {
   define();
   const Json table =
-      ask("GET", std::string(kDefinitions), "", {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}})
-          .body;
+      ask("GET", kDefinitionsPath, "", {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}}).body;
   const JsonArray& columns = table.items_at("columnDefinitions");
   ASSERT_EQ(columns.size(), 2u);
   EXPECT_EQ(columns[1].string_at("name"), "Created At");
@@ -332,7 +328,7 @@ TEST_F(CustomResourcesTest, AWriteOfTheCollectorThatFailsIsTriedLessAndLessOften
   const std::string maps = "/api/v1/namespaces/default/configmaps/";
   const std::string rules = "/spec/versions/0/schema/openAPIV3Schema/x-kubernetes-validations";
   const auto change_definition = [&](const std::string& change) {
-    const Reply changed = patch(std::string(kDefinitions) + "/gizmos.ex.io", change, "json-patch+json");
+    const Reply changed = patch(kDefinitionsPath + "/gizmos.ex.io", change, "json-patch+json");
     ASSERT_EQ(changed.code, 200) << changed.text;
   };
   const auto owner_count = [&] {
@@ -531,7 +527,7 @@ TEST_F(CustomResourcesTest, OpenApiV2ComesAsItIsAskedFor) {
   for (const auto& [name, value] : binary.headers)
     if (name == "Etag") tag = value;
   EXPECT_EQ(said({{"If-None-Match", tag}}).status, 304);
-  ask("DELETE", std::string(kDefinitions) + "/gizmos.ex.io");
+  ask("DELETE", kDefinitionsPath + "/gizmos.ex.io");
   settle();
   EXPECT_EQ(said({{"If-None-Match", tag}}).status, 200);
 }
@@ -587,7 +583,7 @@ TEST_F(CustomResourcesTest, TablesAreOfWhatIsStored) {
 
 TEST_F(CustomResourcesTest, AFinalizerNeedsNoDomain) {
   ASSERT_EQ(define().code, 201);
-  const std::string definition = std::string(kDefinitions) + "/gizmos.ex.io";
+  const std::string definition = kDefinitionsPath + "/gizmos.ex.io";
   EXPECT_EQ(patch(definition, R"({"metadata":{"finalizers":["mine"]}})").code, 200);
   EXPECT_EQ(patch(definition, R"({"metadata":{"finalizers":null}})").code, 200);
   for (const std::string name :
@@ -612,10 +608,10 @@ TEST_F(CustomResourcesTest, DefinitionsDeletedTogetherGo) {
   ASSERT_EQ(define(other).code, 201);
   make("a", R"({"size":3})");
   settle();
-  EXPECT_EQ(ask("DELETE", std::string(kDefinitions)).code, 200);
+  EXPECT_EQ(ask("DELETE", kDefinitionsPath).code, 200);
   settle();
   for (const std::string name : {"/gizmos.ex.io", "/gadgets.ex.io"})
-    EXPECT_EQ(ask("GET", std::string(kDefinitions) + name).code, 404) << name;
+    EXPECT_EQ(ask("GET", kDefinitionsPath + name).code, 404) << name;
 }
 
 TEST_F(CustomResourcesTest, StatusAndScaleAreSubresources) {
@@ -649,7 +645,7 @@ TEST_F(CustomResourcesTest, VersionsDifferInTheirApiVersion) {
   EXPECT_EQ(resources.items_at("resources").size(), 3u);
   EXPECT_EQ(resources.items_at("resources").front().items_at("shortNames").front(), Json("gi"));
   // A version that is no longer served is gone; its objects are not.
-  EXPECT_EQ(patch(std::string(kDefinitions) + "/gizmos.ex.io",
+  EXPECT_EQ(patch(kDefinitionsPath + "/gizmos.ex.io",
                   R"([{"op":"replace","path":"/spec/versions/1/served","value":false}])", "json-patch+json")
                 .code,
             200);
@@ -663,7 +659,7 @@ TEST_F(CustomResourcesTest, ReadsShowStoredObjectsByTheSchemaOfNow) {
   define();
   make("a", R"({"size":3,"pairs":[{"k":"x"}],"mode":"z"})");
   const std::string properties = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
-  ASSERT_EQ(patch(std::string(kDefinitions) + "/gizmos.ex.io",
+  ASSERT_EQ(patch(kDefinitionsPath + "/gizmos.ex.io",
                   R"([{"op":"add","path":")" + properties +
                       R"(/color","value":{"type":"string","default":"A"}},)" + R"({"op":"add","path":")" +
                       properties + R"(/pairs/items/properties/v/default","value":"w"},)" +
@@ -738,7 +734,7 @@ TEST_F(CustomResourcesTest, OpenApiAndTablesFollowTheDefinition) {
   EXPECT_EQ(table.items_at("columnDefinitions").size(), 2u);
   EXPECT_EQ(table.items_at("rows").front().part("cells"), parse_json(R"(["a",3])").value());
   const std::string before = index.part("paths").part("apis/ex.io/v1").string_at("serverRelativeURL").data();
-  patch(std::string(kDefinitions) + "/gizmos.ex.io", R"({"spec":{"names":{"shortNames":["gz"]}}})");
+  patch(kDefinitionsPath + "/gizmos.ex.io", R"({"spec":{"names":{"shortNames":["gz"]}}})");
   EXPECT_NE(ask("GET", "/openapi/v3").body.part("paths").part("apis/ex.io/v1").string_at("serverRelativeURL"),
             before);
   EXPECT_EQ(ask("GET", "/apis/ex.io/v1").body.items_at("resources").front().items_at("shortNames").front(),
@@ -772,7 +768,7 @@ TEST_F(CustomResourcesTest, ADeletedDefinitionTakesItsObjectsAlong) {
   for (int i = 0; i < 3; ++i) make("g" + std::to_string(i), R"({"size":3})");
   make("held", R"({"size":3})");
   patch(gizmo("held"), R"({"metadata":{"finalizers":["ex.io/hold"]}})");
-  const Reply deleted = ask("DELETE", std::string(kDefinitions) + "/gizmos.ex.io");
+  const Reply deleted = ask("DELETE", kDefinitionsPath + "/gizmos.ex.io");
   EXPECT_EQ(deleted.code, 200);
   EXPECT_EQ(deleted.body.part("metadata").items_at("finalizers").front(),
             Json("customresourcecleanup.apiextensions.k8s.io"));
@@ -781,7 +777,7 @@ TEST_F(CustomResourcesTest, ADeletedDefinitionTakesItsObjectsAlong) {
   EXPECT_EQ(make("late", R"({"size":3})").code, 405);
   EXPECT_EQ(patch(gizmo("held"), R"({"metadata":{"finalizers":null}})").code, 200);
   for (int i = 0; i < 3; ++i) bench->server.tick(bench->clock.now());
-  EXPECT_EQ(ask("GET", std::string(kDefinitions) + "/gizmos.ex.io").code, 404);
+  EXPECT_EQ(ask("GET", kDefinitionsPath + "/gizmos.ex.io").code, 404);
   EXPECT_EQ(ask("GET", std::string(kGizmos)).text, "404 page not found\n");
   EXPECT_EQ(bench->store->count("gizmos.ex.io"), 0u);
 }
@@ -795,11 +791,11 @@ TEST_F(CustomResourcesTest, ATakenNameIsNotAccepted) {
     other.replace(other.find(from), from.size(), to);
   EXPECT_EQ(define(other).code, 201);
   EXPECT_EQ(condition("others.ex.io", "NamesAccepted"), "False ListKindConflict")
-      << ask("GET", std::string(kDefinitions) + "/others.ex.io").text;
+      << ask("GET", kDefinitionsPath + "/others.ex.io").text;
   EXPECT_EQ(condition("others.ex.io", "Established"), "False NotAccepted");
   EXPECT_EQ(ask("GET", "/apis/ex.io/v1/namespaces/default/others").code, 404);
   // The name is free when its holder is gone.
-  ask("DELETE", std::string(kDefinitions) + "/gizmos.ex.io");
+  ask("DELETE", kDefinitionsPath + "/gizmos.ex.io");
   for (int i = 0; i < 3; ++i) bench->server.tick(bench->clock.now());
   EXPECT_EQ(condition("others.ex.io", "Established"), "True InitialNamesAccepted");
 }
@@ -813,9 +809,9 @@ TEST_F(CustomResourcesTest, BuiltInResourcesAreNotReplaced) {
     own.replace(own.find(from), from.size(), to);
   EXPECT_EQ(define(own).code, 201);
   EXPECT_EQ(ask("GET", "/apis/scheduling.berth.dev/v1/bindrequests").code, 404);
-  EXPECT_EQ(ask("DELETE", std::string(kDefinitions) + "/bindrequests.scheduling.berth.dev").code, 200);
+  EXPECT_EQ(ask("DELETE", kDefinitionsPath + "/bindrequests.scheduling.berth.dev").code, 200);
   for (int i = 0; i < 3; ++i) bench->server.tick(bench->clock.now());
-  EXPECT_EQ(ask("GET", std::string(kDefinitions) + "/bindrequests.scheduling.berth.dev").code, 404);
+  EXPECT_EQ(ask("GET", kDefinitionsPath + "/bindrequests.scheduling.berth.dev").code, 404);
 }
 
 TEST_F(CustomResourcesTest, ARestartServesWhatIsStored) {
@@ -832,7 +828,7 @@ TEST_F(CustomResourcesTest, ARestartServesWhatIsStored) {
 
 TEST_F(CustomResourcesTest, ImmutableNamesAndStoredVersionsStay) {
   define();
-  const std::string path = std::string(kDefinitions) + "/gizmos.ex.io";
+  const std::string path = kDefinitionsPath + "/gizmos.ex.io";
   EXPECT_EQ(patch(path, R"({"spec":{"scope":"Cluster"}})").code, 422);
   EXPECT_EQ(patch(path, R"({"spec":{"names":{"kind":"Other","listKind":"OtherList"}}})").code, 422);
   EXPECT_NE(patch(path,

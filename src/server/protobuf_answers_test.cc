@@ -54,7 +54,6 @@ class Kept final : public HttpExchange {
   bool ended = false;
 };
 
-const std::string kDefinitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const std::string kWidget = R"({"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"name":"w"}})";
 const std::string kWidgetDefinition =
     R"({"metadata":{"name":"widgets.ex.io"},"spec":{"group":"ex.io","scope":"Namespaced",

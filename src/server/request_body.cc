@@ -46,23 +46,16 @@ ApiStatus not_of_type(const api::TypeInfo& type, std::string_view kind, std::str
 constexpr std::string_view kTypeMetaOfGo =
     R"(struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" })";
 
-std::string_view word_for(const Json& value) {
-  if (value.is_array()) return "array";
-  if (value.is_string()) return "string";
-  if (value.is_bool()) return "bool";
-  return value.is_object() ? "object" : "number";
-}
-
 // Why the reference cannot find out the kind of a parsed document; empty when it can.
 std::string kind_problem(const Json& document) {
   std::string why = "couldn't get version/kind; json parse error: json: cannot unmarshal ";
   if (document.is_null()) return "";
   if (!document.is_object())
-    return why.append(word_for(document)).append(" into Go value of type ").append(kTypeMetaOfGo);
+    return why.append(api::go_word(document)).append(" into Go value of type ").append(kTypeMetaOfGo);
   for (const JsonMember& member : document.as_object()) {
     const bool names_type = member.key == "kind" || member.key == "apiVersion";
     if (!names_type || member.value.is_string() || member.value.is_null()) continue;
-    why.append(word_for(member.value)).append(" into Go struct field .").append(member.key);
+    why.append(api::go_word(member.value)).append(" into Go struct field .").append(member.key);
     return why.append(" of type string");
   }
   return "";

@@ -12,7 +12,7 @@ namespace berth::server {
 namespace {
 
 constexpr const char* kGroup = "autoscaling";
-constexpr const char* kKind = "Scale";
+constexpr const char* kScale = "Scale";
 
 std::string joined(const JsonArray& values) {
   std::string text;
@@ -49,7 +49,8 @@ std::string selector_text(const Json& selector) {
 ApiResult<Json> scaled(const Json& object, const Json& scale, const crd::ServedVersion* custom) {
   const std::string name(metadata_of(object).string_at("name"));
   const std::string_view kind = scale.string_at("kind");
-  if (!kind.empty() && kind != kKind) return bad_request("expected kind Scale, but got " + std::string(kind));
+  if (!kind.empty() && kind != kScale)
+    return bad_request("expected kind Scale, but got " + std::string(kind));
   const Json& meta = scale.part("metadata");
   const std::string_view asked = meta.string_at("name");
   if (!asked.empty() && asked != name) return other_name(asked, name);
@@ -57,7 +58,7 @@ ApiResult<Json> scaled(const Json& object, const Json& scale, const crd::ServedV
   if (replicas && !replicas->is_int()) return bad_request("spec.replicas of a Scale is a whole number");
   const std::int64_t wanted = replicas ? replicas->as_int() : 0;
   if (wanted < 0)
-    return invalid(kGroup, kKind, name,
+    return invalid(kGroup, kScale, name,
                    {api::invalid("spec.replicas", wanted, "must be greater than or equal to 0")});
   Json next = object;
   (custom ? place_at(next, custom->scale->replicas.members) : next["spec"]["replicas"]) = wanted;
@@ -100,7 +101,7 @@ Json scale_of(const Json& object, const crd::ServedVersion* custom) {
     if (const Json* text = crd::value_at(object, custom->scale->selector->members); text && text->is_string())
       selector = text->as_string();
   if (!selector.empty()) seen["selector"] = selector;
-  return Json::object({{"kind", kKind},
+  return Json::object({{"kind", kScale},
                        {"apiVersion", "autoscaling/v1"},
                        {"metadata", std::move(meta)},
                        {"spec", std::move(wanted)},
@@ -109,7 +110,7 @@ Json scale_of(const Json& object, const crd::ServedVersion* custom) {
 
 ApiResult<Registry::Change> scale_change(const HttpRequest& request, const crd::ServedVersion* custom) {
   if (request.method == "PUT") {
-    Json body = TRY(read_document(request, *api::find_type(kGroup, "v1", kKind)));
+    Json body = TRY(read_document(request, *api::find_type(kGroup, "v1", kScale)));
     return Registry::Change(
         [scale = std::move(body), custom](const Json& current) { return scaled(current, scale, custom); });
   }

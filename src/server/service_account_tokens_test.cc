@@ -319,11 +319,11 @@ TEST_F(TokenSecretTest, AnAccountDoesNotNameASecretThatIsGone) {
   EXPECT_EQ(to_string(ask("GET", kRobot).body.part("secrets")), R"([{"name":"other"}])");
 }
 
-struct OneDisk {
+struct DiskOfTokens {
   store::SimulatedDisk disk{1};
 };
 
-class TokenSecretOnADisk : protected OneDisk, public TokenSecretTest {
+class TokenSecretOnADisk : protected DiskOfTokens, public TokenSecretTest {
  protected:
   TokenSecretOnADisk() : TokenSecretTest({.directory = "store"}, &disk) {}
 };

@@ -16,6 +16,8 @@
 
 namespace berth::server {
 
+inline const std::string kDefinitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
 enum class StoreThread {
   Callers,  // each request is answered inline
   Own,      // where waiting work writes on threads of its own

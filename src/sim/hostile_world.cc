@@ -7,24 +7,18 @@
 #include "base/executor.h"
 #include "dra/cel_check.h"
 #include "server/in_process_client.h"
+#include "sim/world.h"
 
 namespace berth::sim {
 namespace {
 
-constexpr Time kStart = Time::from_seconds(1'767'225'600);  // 2026-01-01T00:00:00Z
 constexpr std::size_t kDocumentsKeptBytes = 4 * 1024 * 1024;
 constexpr std::size_t kDecodedBytesMax = 4 * 1024 * 1024;  // of all processes
 
-std::unique_ptr<store::Store> memory_store() {
-  store::StoreOptions options;
-  options.synchronous = true;
-  return store::open_store(options).value();
-}
-
 // The API server's clock: the world's time.
-class WorldClock final : public Clock {
+class ServerClock final : public Clock {
  public:
-  explicit WorldClock(const EventQueue& events) : events_(events) {}
+  explicit ServerClock(const EventQueue& events) : events_(events) {}
   Time now() const override { return events_.now(); }
   Time monotonic() const override { return events_.now(); }
 
@@ -51,8 +45,8 @@ struct HostileWorld::Parts {
   }
 
   const api::Gates gates;
-  EventQueue events{kStart};
-  WorldClock clock{events};
+  EventQueue events{kWorldStart};
+  ServerClock clock{events};
   SeededRandom random;
   InlineExecutor executor;
   std::unique_ptr<store::Store> store;

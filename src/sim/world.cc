@@ -11,19 +11,17 @@
 namespace berth::sim {
 namespace {
 
-constexpr Time kStart = Time::from_seconds(1'767'225'600);  // 2026-01-01T00:00:00Z
+api::ResourceRef ref_of(const api::ResourceInfo& resource) {
+  return {std::string(resource.group), std::string(resource.version), std::string(resource.plural)};
+}
+
+}  // namespace
 
 std::unique_ptr<store::Store> memory_store() {
   store::StoreOptions options;
   options.synchronous = true;
   return store::open_store(options).value();
 }
-
-api::ResourceRef ref_of(const api::ResourceInfo& resource) {
-  return {std::string(resource.group), std::string(resource.version), std::string(resource.plural)};
-}
-
-}  // namespace
 
 struct World::Parts {
   Parts(WorldOptions options, api::Gates enabled, api::Gates enabled_in_deciders)
@@ -70,7 +68,7 @@ struct World::Parts {
   const placement::Profile profile;
   const placement::VictimScoring victim_scoring;
   const scheduling::DefragmentationSettings defragmentation;
-  ManualClock clock{kStart};
+  ManualClock clock{kWorldStart};
   SeededRandom random;
   InlineExecutor executor;
   std::unique_ptr<store::Store> store;

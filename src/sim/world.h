@@ -16,8 +16,15 @@
 #include "scheduling/keepers/relocations.h"
 #include "sim/faults.h"
 #include "sim/reported_health.h"
+#include "store/store.h"
 
 namespace berth::sim {
+
+// Of every world's clocks: 2026-01-01T00:00:00Z.
+inline constexpr Time kWorldStart = Time::from_seconds(1'767'225'600);
+
+// Keeps nothing on a disk and answers at once.
+std::unique_ptr<store::Store> memory_store();
 
 struct WorldOptions {
   std::uint64_t seed = 1;

@@ -64,9 +64,9 @@ bool may_combine(const std::vector<dra::ClaimPtr>& claims) {
 }
 
 // The search for placements of one attempt.
-class Search {
+class PlacementSearch {
  public:
-  Search(const RefinementQuestion& question, SharedClaims shared)
+  PlacementSearch(const RefinementQuestion& question, SharedClaims shared)
       : question_(question),
         cluster_(question.context.cluster),
         scopes_(question.domains.device_scopes(cluster_)),
@@ -200,17 +200,17 @@ class Search {
 class DevicePlacement final : public PlacementRefiner {
  public:
   Refinement refine(const RefinementQuestion& question) const override {
-    return run(question, &Search::refine);
+    return run(question, &PlacementSearch::refine);
   }
   Refinement last_resort(const RefinementQuestion& question) const override {
-    return run(question, &Search::single_nodes);
+    return run(question, &PlacementSearch::single_nodes);
   }
 
  private:
-  static Refinement run(const RefinementQuestion& question, Refinement (Search::*find)()) {
+  static Refinement run(const RefinementQuestion& question, Refinement (PlacementSearch::*find)()) {
     SharedClaims shared = shared_claims(question);
     if (shared.claims.empty()) return {};
-    Search search(question, std::move(shared));
+    PlacementSearch search(question, std::move(shared));
     return search.can_run() ? (search.*find)() : Refinement{};
   }
 };

@@ -7,7 +7,7 @@
 namespace berth::placement {
 namespace {
 
-using Kind = GroupGate::Kind;
+using GateKind = GroupGate::Kind;
 
 struct Child {
   const api::PodGroup* group = nullptr;
@@ -97,11 +97,12 @@ class TreeWalk {
   void find_fault() {
     const api::CompositePodGroup* root = tree_.root().composite;
     if (!root)
-      tree_.fault = GroupGate{Kind::NoParent, tree_.key.name};
+      tree_.fault = GroupGate{GateKind::NoParent, tree_.key.name};
     else if (is_in_a_cycle())
-      tree_.fault = GroupGate{Kind::ParentCycle, tree_.key.name};
+      tree_.fault = GroupGate{GateKind::ParentCycle, tree_.key.name};
     else if (too_deep_ || !root->parent.empty())
-      tree_.fault = GroupGate{Kind::TreeTooDeep, tree_.key.name, static_cast<std::int32_t>(kTreeDepthMax)};
+      tree_.fault =
+          GroupGate{GateKind::TreeTooDeep, tree_.key.name, static_cast<std::int32_t>(kTreeDepthMax)};
   }
 
   // Children before their parents.
@@ -145,7 +146,8 @@ ShortGroup short_group(const TreeMember& node) {
 
 // `name` and `wanted` of the group of groups, and its children that are not complete.
 GroupGate too_few_groups(const TreeMembers& tree, const TreeMember& of) {
-  GroupGate gate{Kind::TooFewGroups, of.composite->meta.name, of.composite->minimum(), of.complete_children};
+  GroupGate gate{GateKind::TooFewGroups, of.composite->meta.name, of.composite->minimum(),
+                 of.complete_children};
   for (const std::size_t child : of.children)
     if (!tree.nodes[child].complete && gate.missing.size() < kShortGroupsMax)
       gate.missing.push_back(short_group(tree.nodes[child]));
