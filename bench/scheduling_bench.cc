@@ -680,6 +680,64 @@ void put_class_of(CoreBench& bench, const std::string& kind, bool by_driver) {
             R"("spec":{"selectors":[{"cel":{"expression":")" + selector + R"("}}]})");
 }
 
+// `claim`: the spec of its claim; empty: it has none.
+void put_member(CoreBench& bench, GroupInput& input, int number, const std::string& claim) {
+  const std::string pod = "g" + std::to_string(number);
+  if (!claim.empty())
+    bench.put(api::Kind::ResourceClaim,
+              R"("name":")" + pod + R"(","namespace":"default","uid":"c)" + pod + '"', claim);
+  bench.put(api::Kind::Pod, R"("name":")" + pod + R"(","namespace":"default","uid":"u)" + pod + '"',
+            R"("spec":{"schedulingGroup":{"podGroupName":"g"},)"
+            R"("containers":[{"name":"c","resources":{"requests":{"cpu":"8"}}}])" +
+                uses_claim(pod, !claim.empty()) + "}");
+  input.waiting.push_back(bench.view.pods.find("default", pod));
+}
+
+// A gang of 21 that must be in one rack, and each member takes all devices of a node: no rack has more than
+// 20 nodes. Between the turns one device is taken or given back.
+void GangThatFitsInNoRack100000Devices(benchmark::State& state) {
+  constexpr int kNodes = 12'500, kNodesOfARack = 20;
+  CoreBench bench(0);
+  put_class_of(bench, "gpu", true);
+  for (int i = 0; i < kNodes; ++i) {
+    const std::string node = "node-" + std::to_string(i);
+    bench.put(api::Kind::Node,
+              R"("name":")" + node + R"(","labels":{"rack":"r)" + std::to_string(i / kNodesOfARack) + "\"}",
+              R"("status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}})");
+    put_devices(bench, node, "gpu", "gpu");
+  }
+  api::PodGroup group;
+  group.meta.ns = "default";
+  group.meta.name = group.meta.uid = "g";
+  group.gang_min = kNodesOfARack + 1;
+  group.topology_keys = {"rack"};
+  GroupInput input;
+  input.group = &group;
+  for (int i = 0; i <= kNodesOfARack; ++i) put_member(bench, input, i, gpu_claim(8));
+  bool is_taken = false;
+  const auto change = [&] {
+    is_taken = !is_taken;
+    const std::string status =
+        R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"gpu.example.com",)"
+        R"("pool":"node-7","device":"gpu-0"}]}}})";
+    bench.put(api::Kind::ResourceClaim, R"("name":"other","namespace":"default","uid":"co")",
+              kOneGpu + (is_taken ? status : ""));
+  };
+  const auto decide = [&] {
+    const SchedulingContext context{bench.view, bench.cluster, bench.core.allocator()};
+    model::Ledger::Transaction transaction(bench.cluster.ledger());
+    const GroupOutcome outcome = bench.core.decide_group(context, input, transaction);
+    if (outcome.kind != GroupOutcome::Kind::Unschedulable || !outcome.refusal->group->proof) std::abort();
+  };
+  decide();
+  for (auto _ : state) {
+    state.PauseTiming();
+    change();
+    state.ResumeTiming();
+    decide();
+  }
+}
+
 // A gang that prefers a rack, on empty racks of a hundred nodes with eight devices each. With GPUs each
 // member takes a whole node, so that no rack takes all. Nodes may have eight NICs too, which members ask for
 // or not, and whose driver may be that of the GPUs.
@@ -709,18 +767,8 @@ void wished_gang(benchmark::State& state, int nodes, int members, Gear gear) {
   wish.levels = {{"rack", "rack"}};
   wish.preferred = {0};
   input.wish = std::make_shared<const placement::GroupWish>(wish);
-  for (int i = 0; i < members; ++i) {
-    const std::string pod = "g" + std::to_string(i);
-    if (devices)
-      bench.put(api::Kind::ResourceClaim,
-                R"("name":")" + pod + R"(","namespace":"default","uid":"c)" + pod + '"',
-                asks_nics ? gpu_and_nic_claim() : gpu_claim(8));
-    bench.put(api::Kind::Pod, R"("name":")" + pod + R"(","namespace":"default","uid":"u)" + pod + '"',
-              R"("spec":{"schedulingGroup":{"podGroupName":"g"},)"
-              R"("containers":[{"name":"c","resources":{"requests":{"cpu":"8"}}}])" +
-                  uses_claim(pod, devices) + "}");
-    input.waiting.push_back(bench.view.pods.find("default", pod));
-  }
+  for (int i = 0; i < members; ++i)
+    put_member(bench, input, i, devices ? asks_nics ? gpu_and_nic_claim() : gpu_claim(8) : "");
   const auto domains = static_cast<std::size_t>(devices ? (members + 99) / 100 : 1);
   const auto decide = [&] {
     const SchedulingContext context{bench.view, bench.cluster, bench.core.allocator()};
@@ -768,6 +816,7 @@ BENCHMARK(GangOf4Anywhere5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(GangOf100000)->Arg(1)->Arg(0)->Iterations(3)->Unit(benchmark::kMillisecond);
 BENCHMARK(GangThatCannotFit5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(UnequalGangThatCannotFit5000Nodes)->Unit(benchmark::kMicrosecond);
+BENCHMARK(GangThatFitsInNoRack100000Devices)->Unit(benchmark::kMicrosecond);
 BENCHMARK(GangOf4SharesOneOf100Domains5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(PodWithClaim500Nodes)->Arg(0)->Arg(2500)->Arg(4990)->Arg(5000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(WarmPodWithClaim)->ArgsProduct({{500, 5000, 50000}, {0, 16}})->Unit(benchmark::kMicrosecond);

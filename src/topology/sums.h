@@ -43,13 +43,29 @@ class DomainSums {
   // ids.
   template <class Recount>
   void catch_up(const Tree& tree, const model::Changes& changes, std::size_t node_count, Recount recount) {
+    const std::vector<NodeId> none;
+    catch_up(tree, changes, node_count, [&](model::PoolId) { return &none; }, recount);
+  }
+  // The same where amounts depend on devices too: `nodes_of(pool)` points to the nodes that see the pool;
+  // null: all may.
+  template <class NodesOf, class Recount>
+  void catch_up(const Tree& tree, const model::Changes& changes, std::size_t node_count, NodesOf nodes_of,
+                Recount recount) {
     if (counted_ && is_up_to_date(changes)) return;
     changed_.clear();
-    const auto note = [this](NodeId node) { changed_.push_back(node); };
-    if (!counted_ || !changes.catch_up(position_, note)) {
-      for (std::uint32_t i = 0; i < node_count; ++i) changed_.push_back(NodeId(i));
-      position_ = changes.end();
-    }
+    bool everything = !counted_;
+    const auto note_pool = [&](model::PoolId pool) {
+      if (const std::vector<NodeId>* nodes = nodes_of(pool))
+        changed_.insert(changed_.end(), nodes->begin(), nodes->end());
+      else
+        everything = true;
+    };
+    if (!everything)
+      everything = !changes.visit_since(
+                       position_, [this](NodeId node) { changed_.push_back(node); }, note_pool) ||
+                   everything;
+    position_ = changes.end();
+    for (std::uint32_t i = 0; everything && i < node_count; ++i) changed_.push_back(NodeId(i));
     std::sort(changed_.begin(), changed_.end());
     changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
     for (const NodeId node : changed_) set(tree, node, recount(node));

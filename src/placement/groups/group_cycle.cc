@@ -284,8 +284,9 @@ GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Plac
 std::vector<std::size_t> GroupCycle::promising(Run& run) {
   std::vector<std::size_t> indices;
   if (run.topology) run.counts = &run.counting_fit().counts(*run.topology);
+  if (run.topology && run.placements.size() > 1) run.count_devices(*run.topology);
   for (std::size_t i = 0; i < run.placements.size(); ++i)
-    if (!run.counts || run.counts->sum(run.placements[i].domain) >= run.needed()) indices.push_back(i);
+    if (!run.topology || run.room(run.placements[i].domain) >= run.needed()) indices.push_back(i);
   run.refused_by_bound = run.placements.size() - indices.size();
   return indices;
 }
@@ -532,20 +533,20 @@ GroupOutcome GroupCycle::give_up(Run& run) {
   return outcome;
 }
 
-// The candidate with room for most members, by cpu, memory and pod slots; the first of them.
-std::size_t GroupCycle::roomiest(const Run& run) {
+// The candidate with most room by these counts; the first of them.
+template <class Room>
+std::size_t GroupCycle::roomiest(const Run& run, const Room& room_of) {
   if (!run.counts) return 0;
-  const auto most = std::max_element(run.placements.begin(), run.placements.end(),
-                                     [&](const Placement& a, const Placement& b) {
-                                       return run.counts->sum(a.domain) < run.counts->sum(b.domain);
-                                     });
+  const auto most =
+      std::ranges::max_element(run.placements, {}, [&](const Placement& one) { return room_of(one.domain); });
   return static_cast<std::size_t>(most - run.placements.begin());
 }
 
 // Kubernetes' words are about the first placement; ours about the one that takes most members, or would by
 // its room if none was tried. It costs one more descent.
 void GroupCycle::explain_closest(Run& run, GroupOutcome& outcome) {
-  const std::size_t best = run.best.value_or(roomiest(run));
+  const std::size_t best =
+      run.best ? *run.best : roomiest(run, [&](topology::DomainId domain) { return run.room(domain); });
   if (best == 0) return;
   const Placement& placement = run.placements[best];
   Evaluation evaluation = evaluate(run, placement, MemberRefusals::Make, Keep::Nothing);
@@ -566,7 +567,8 @@ void GroupCycle::fill_domains(const Run& run, GroupRefusal& group) const {
   group.topology_key = run.topology->tree().keys().back();
   group.unlabelled = run.topology->tree().unlabelled_count();
   if (run.placements.empty()) return;
-  const Placement& nearest = run.placements[roomiest(run)];
+  const Placement& nearest =
+      run.placements[roomiest(run, [&](topology::DomainId domain) { return run.counts->sum(domain); })];
   group.nearest = nearest.name;
   group.nearest_room = run.counts->sum(nearest.domain);
 }

@@ -139,7 +139,8 @@ class GroupCycle {
                             const Evaluations& evaluations);
   GroupOutcome choose_best(Run& run, const std::vector<Placement>& placements, Evaluations& evaluations);
   GroupOutcome give_up(Run& run);
-  static std::size_t roomiest(const Run& run);
+  template <class Room>
+  static std::size_t roomiest(const Run& run, const Room& room_of);
   void explain_closest(Run& run, GroupOutcome& outcome);
   void fill_domains(const Run& run, GroupRefusal& group) const;
   std::int64_t devices_short(const Run& run) const;

@@ -48,15 +48,11 @@ GroupDevices::GroupDevices(const SchedulingContext& context, std::span<const api
     }
   }
   if (!least) return;
-  for (const auto& [kind, count] : *least)
-    if (count > 0) asks_.push_back({kind, count});
-}
-
-std::string GroupDevices::demand() const {
-  std::string text;
-  for (const Ask& one : asks_)
-    text += one.kind.first + " " + std::to_string(one.kind.second) + " " + std::to_string(one.count) + "\n";
-  return text;
+  for (const auto& [kind, count] : *least) {
+    if (count == 0) continue;
+    asks_.push_back({kind, count});
+    demand_ += kind.first + " " + std::to_string(kind.second) + " " + std::to_string(count) + "\n";
+  }
 }
 
 GroupDevices::ByKind GroupDevices::asks_of(const std::vector<model::ClaimId>& claims) {
@@ -159,6 +155,11 @@ std::int64_t GroupDevices::room(model::NodeId node, std::int64_t most) {
   const Free& free = free_on(node);
   for (std::size_t i = 0; free && i < asks_.size(); ++i) most = std::min(most, (*free)[i] / asks_[i].count);
   return most;
+}
+
+std::int64_t GroupDevices::recount(model::NodeId node, std::int64_t most) {
+  if (node.index() < known_.size()) known_[node.index()].reset();
+  return room(node, most);
 }
 
 std::int64_t GroupDevices::lacking(std::span<const model::NodeId> nodes, std::int64_t members) {

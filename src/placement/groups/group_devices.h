@@ -38,9 +38,11 @@ class GroupDevices {
   // Whether each member takes some devices that no other member shares.
   bool limits() const { return !asks_.empty(); }
   // Equal for groups whose members take equally many devices of every node.
-  std::string demand() const;
+  const std::string& demand() const { return demand_; }
   // Members; `most` where devices limit nothing.
   std::int64_t room(model::NodeId node, std::int64_t most);
+  // The same of a node whose devices may have changed.
+  std::int64_t recount(model::NodeId node, std::int64_t most);
   // Devices that the nodes lack for so many members, at least; 0: unknown, or none.
   std::int64_t lacking(std::span<const model::NodeId> nodes, std::int64_t members);
   // Devices are free again, or hidden.
@@ -75,6 +77,7 @@ class GroupDevices {
   const SchedulingContext& context_;
   const model::Cluster& cluster_;
   std::vector<Ask> asks_;
+  std::string demand_;
   std::map<std::uint64_t, Selecting> selecting_;  // by number of selectors
   std::size_t nodes_left_ = kNodesBySelectorsMax;
   std::vector<std::optional<Free>> known_;  // by node

@@ -17,6 +17,13 @@ const topology::FitCounts& GroupFit::counts(Topology& topology) {
   return topology.fit(signature_.bytes(), context_.cluster, [this](NodeId node) { return count(node); });
 }
 
+const topology::FitCounts& GroupFit::counts(Topology& topology, GroupDevices& devices) {
+  prepare();
+  const std::string key = std::string(signature_.bytes()) + "\n" + devices.demand();
+  return topology.fit_with_devices(key, context_.cluster,
+                                   [&](NodeId node) { return devices.recount(node, count(node)); });
+}
+
 void GroupFit::prepare() {
   if (prepared_) return;
   prepared_ = true;

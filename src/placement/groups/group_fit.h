@@ -1,5 +1,6 @@
 // How many members of a group a node takes at most, by cpu, memory and pod slots: the bound that rules
-// placements out. It adds the filters' verdict if they read the same of every member.
+// placements out. It adds the filters' verdict if they read the same of every member, and free devices where
+// they are asked for.
 //
 // Owner: one GroupCycle::run, on one thread. Cost: the first call signs every member; a node one pass over
 // the members' requests, and the filters where they are alike.
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "placement/groups/group_devices.h"
 #include "placement/index/domains.h"
 #include "placement/pod_cycle.h"
 
@@ -33,6 +35,8 @@ class GroupFit {
   }
   // Of the domains of a topology, kept from attempt to attempt.
   const topology::FitCounts& counts(Topology& topology);
+  // The same by free devices, too: how many of the members that `devices` is about, which are some of these.
+  const topology::FitCounts& counts(Topology& topology, GroupDevices& devices);
 
  private:
   void prepare();

@@ -1,11 +1,13 @@
 // One call of GroupCycle::run: its input, what it found so far.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "placement/groups/group_cycle.h"
+#include "placement/groups/group_devices.h"
 #include "placement/groups/waiting_members.h"
 #include "placement/index/placement_choice.h"
 
@@ -31,6 +33,9 @@ struct GroupCycle::Run {
   NodeId latest;                          // there, of the member before
   std::optional<std::size_t> prepared;    // the member that the cycle's state is about; it may be repeated
   const topology::FitCounts* counts = nullptr;
+  std::optional<GroupDevices> devices;  // of members with claims, where they were counted
+  const topology::FitCounts* device_counts = nullptr;
+  std::int64_t without_devices = 0;                // members that device_counts is not about
   std::optional<SharedDeviceSets> shared_devices;  // of the refinement
   std::size_t refused_by_bound = 0;                // of placements
   std::size_t tried = 0;                           // placements, narrower ones included
@@ -50,6 +55,22 @@ struct GroupCycle::Run {
     best_placed = std::max(best_placed, placed);
   }
   GroupFit& counting_fit() { return known_fit ? *known_fit : fit; }
+  // O(members with claims), and what GroupFit::counts costs.
+  void count_devices(Topology& of) {
+    std::vector<const api::Pod*> with_claims;
+    std::ranges::copy_if(input.waiting, std::back_inserter(with_claims),
+                         [](const api::Pod* pod) { return !pod->claims.empty(); });
+    if (with_claims.empty()) return;
+    devices.emplace(context, with_claims);
+    if (!devices->limits()) return;
+    without_devices = std::ssize(input.waiting) - std::ssize(with_claims);
+    device_counts = &counting_fit().counts(of, *devices);
+  }
+  // Members that a domain takes at most, as far as something was counted.
+  std::int64_t room(topology::DomainId domain) const {
+    const std::int64_t plain = counts ? counts->sum(domain) : kFitCountMax;
+    return device_counts ? std::min(plain, device_counts->sum(domain) + without_devices) : plain;
+  }
   bool failed() const { return failure.refusal != nullptr; }
   std::int32_t minimum() const { return input.needs ? scheduled() + *input.needs : input.group->minimum(); }
   std::int32_t scheduled() const { return input.scheduled; }

@@ -17,21 +17,33 @@ void GroupCycle::refute(Run& run) {
   }
   Topology& topology = run.topology ? *run.topology : domains_.topology("", run.context.cluster);
   const bool many = !run.topology && run.all_nodes.size() > proof_nodes_max_;
-  const topology::FitCounts* const counts = many ? &run.fit.counts(topology) : run.counts;
+  if (many) {
+    run.counts = &run.fit.counts(topology);
+    run.count_devices(topology);
+  }
+  const auto domain_of = [&](const Placement& one) {
+    return run.topology ? one.domain : topology::Tree::root();
+  };
+  const Placement* by_devices = nullptr;  // gives the proof, which does not yet name the members
   for (std::size_t i = 0; i < run.placements.size(); ++i) {
     const Placement& placement = run.placements[i];
-    const topology::DomainId domain = run.topology ? placement.domain : topology::Tree::root();
+    const topology::DomainId domain = domain_of(placement);
     std::optional<GroupProof> proof;
-    if (counts && counts->sum(domain) < needed)
-      proof = GroupProof{needed, counts->sum(domain), {}, {}};
+    if (const std::int64_t room = run.room(domain); room < needed)
+      proof = GroupProof{needed, room, {}, {}};
     else
       proof = run.bound.refute(topology, domain, placement.nodes, needed);
-    if (!proof)
+    if (!proof) {
       run.unrefuted.push_back(i);
-    else if (!run.proof || proof->have > run.proof->have)
+    } else if (!run.proof || proof->have > run.proof->have) {
+      by_devices = run.counts && run.counts->sum(domain) >= needed ? &placement : nullptr;
       run.proof = std::move(proof);
+    }
   }
   if (!run.proof) run.proof = GroupProof{needed, 0, {}, {}};
+  if (!by_devices || !run.unrefuted.empty()) return;
+  if (auto named = run.bound.refute(topology, domain_of(*by_devices), by_devices->nodes, needed))
+    run.proof = std::move(named);
 }
 
 // One search on one placement.

@@ -74,6 +74,22 @@ const topology::FitCounts& Topology::fit(const std::string& signature, const mod
   return counts;
 }
 
+const topology::FitCounts& Topology::fit_with_devices(const std::string& signature,
+                                                      const model::Cluster& cluster,
+                                                      const std::function<std::int64_t(NodeId)>& room) {
+  DeviceFit& kept = device_fits_.at(signature);
+  if (kept.shared_pools_stamp != cluster.shared_pools_stamp())
+    kept = {topology::FitCounts(), cluster.shared_pools_stamp()};
+  kept.counts.catch_up(
+      tree_, cluster.ledger().changes(), cluster.nodes().size(),
+      [&](model::PoolId id) {
+        const model::PoolRow& pool = cluster.pool(id);
+        return pool.wide ? nullptr : &pool.nodes;
+      },
+      [&](NodeId node) { return cluster.node(node).live ? room(node) : std::int64_t{0}; });
+  return kept.counts;
+}
+
 Topology& DomainIndex::topology(const std::string& key, const model::Cluster& cluster) {
   return topology(std::span<const std::string>(&key, key.empty() ? 0 : 1), cluster);
 }

@@ -2,8 +2,8 @@
 // of a group's signature each domain could take.
 //
 // Owner: the scheduler. Cost: O(levels) for each node that the cluster's change log names since the last
-// call. Memory: at most kTopologiesMax keys with kFitSignaturesMax signatures each; the least recently used
-// is evicted.
+// call; where devices count, for each node that sees a pool that it names. Memory: at most kTopologiesMax
+// keys with kFitSignaturesMax signatures of each kind; the least recently used is evicted.
 #pragma once
 
 #include <functional>
@@ -38,14 +38,23 @@ class Topology {
   // Up-to-date counts for the signature; `room` counts one node.
   const topology::FitCounts& fit(const std::string& signature, const model::Cluster& cluster,
                                  const std::function<std::int64_t(NodeId)>& room);
+  // The same where `room` counts free devices, too. A change of a pool that several nodes may reach counts
+  // all nodes.
+  const topology::FitCounts& fit_with_devices(const std::string& signature, const model::Cluster& cluster,
+                                              const std::function<std::int64_t(NodeId)>& room);
 
  private:
+  struct DeviceFit {
+    topology::FitCounts counts;
+    std::uint64_t shared_pools_stamp = 0;
+  };
   void look(const model::Cluster& cluster, NodeId node);
 
   topology::Tree tree_;
   std::vector<std::uint64_t> labels_stamps_;  // of the nodes in the tree, by node id; 0: not live
   topology::DomainSums<DomainUse> use_;
   LruMap<topology::FitCounts> fits_{kFitSignaturesMax};
+  LruMap<DeviceFit> device_fits_{kFitSignaturesMax};
   model::Changes::Position seen_;  // of the tree, in the change log
 };
 

@@ -59,9 +59,9 @@ struct TreeUnit {
 // the search are placed.
 class TreeDevices {
  public:
-  explicit TreeDevices(GroupDevices devices) : devices_(std::move(devices)), demand_(devices_.demand()) {}
+  explicit TreeDevices(GroupDevices devices) : devices_(std::move(devices)) {}
 
-  const std::string& demand() const { return demand_; }
+  const std::string& demand() const { return devices_.demand(); }
   // Not while members of the search have places.
   std::int64_t count(const Placement& placement);
   // What was counted; kFitCountMax: nothing was.
@@ -71,7 +71,6 @@ class TreeDevices {
 
  private:
   GroupDevices devices_;
-  const std::string demand_;
   std::map<const Placement*, std::int64_t> counted_;  // only looked up
 };
 

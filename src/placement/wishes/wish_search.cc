@@ -246,7 +246,8 @@ std::int64_t WishSearch::room(std::size_t depth, topology::DomainId domain) {
 std::int64_t WishSearch::room(std::size_t depth, topology::DomainId domain, Topology& topology) {
   const auto known = rooms_.find({depth, domain});
   if (known != rooms_.end()) return known->second;
-  if (!devices_.limits() && !question_.inside) return fit_.counts(topology).sum(domain);
+  if (!question_.inside)
+    return (devices_.limits() ? fit_.counts(topology, devices_) : fit_.counts(topology)).sum(domain);
   std::int64_t sum = 0;
   const auto add = [&](std::span<const NodeId> nodes) {
     for (const NodeId node : nodes)
