@@ -16,6 +16,13 @@ std::vector<model::NodeId> together(std::span<const model::NodeId> a, std::span<
   return all;
 }
 
+// `avoided` is ascending.
+bool avoids_all(const model::Cluster& cluster, std::span<const model::NodeId> avoided) {
+  return std::ranges::all_of(cluster.live_nodes(), [&](const auto& named) {
+    return std::ranges::binary_search(avoided, named.second);
+  });
+}
+
 void avoid_too(std::span<const model::NodeId> nodes, GroupInput& input) {
   if (nodes.empty()) return;
   const placement::AvoidedNodes more({nodes.begin(), nodes.end()});
@@ -41,13 +48,16 @@ std::vector<const api::Pod*> Scheduler::placed_pods() const {
 }
 
 // Removes all pods of a priority below `bound`, the claims that nobody else uses, and the reservation pods of
-// GPUs that nobody else shares. Cost: O(placed pods), once for each search.
-void Scheduler::remove_lower(std::int64_t bound, model::GroupClaims group_claims,
+// GPUs that nobody else shares. False: there are none. Cost: O(placed pods), once for each search.
+bool Scheduler::remove_lower(std::int64_t bound, model::GroupClaims group_claims,
                              model::Ledger::Transaction& transaction) {
-  for (const api::Pod* pod : placed_pods())
-    if (pod->priority < bound && !api::is_gpu_reservation(*pod))
-      remove_placed(*pod, group_claims, transaction);
-  remove_idle_reservation_pods(group_claims, transaction);
+  bool any = false;
+  for (const api::Pod* pod : placed_pods()) {
+    if (pod->priority >= bound || api::is_gpu_reservation(*pod)) continue;
+    remove_placed(*pod, group_claims, transaction);
+    any = true;
+  }
+  return remove_idle_reservation_pods(group_claims, transaction) || any;
 }
 
 void Scheduler::remove_placed(const api::Pod& pod, model::GroupClaims group_claims,
@@ -57,15 +67,18 @@ void Scheduler::remove_placed(const api::Pod& pod, model::GroupClaims group_clai
   if (cluster.ledger().node_of(id).valid()) cluster.remove(id, group_claims, transaction);
 }
 
-void Scheduler::remove_idle_reservation_pods(model::GroupClaims group_claims,
+bool Scheduler::remove_idle_reservation_pods(model::GroupClaims group_claims,
                                              model::Ledger::Transaction& transaction) {
   const model::Ledger& ledger = loop_.cluster.ledger();
+  bool any = false;
   for (const api::Pod* pod : placed_pods()) {
     if (!api::is_gpu_reservation(*pod)) continue;
     const model::NodeId node = ledger.node_of(loop_.cluster.find_pod(pod->meta.ns, pod->meta.name));
-    if (node.valid() && placement::holds_gpu_alone(ledger.node(node), *pod))
-      remove_placed(*pod, group_claims, transaction);
+    if (!node.valid() || !placement::holds_gpu_alone(ledger.node(node), *pod)) continue;
+    remove_placed(*pod, group_claims, transaction);
+    any = true;
   }
+  return any;
 }
 
 bool Scheduler::place_entry(const SchedulingContext& context, const api::Pod& pod,
@@ -128,12 +141,16 @@ model::Hold Scheduler::find_room(const SchedulingContext& context, const QueuedE
     }
     std::ranges::sort(all_avoided);
     all_avoided.erase(std::ranges::unique(all_avoided).begin(), all_avoided.end());
-    for (const model::GroupClaims claims : {model::GroupClaims::Kept, model::GroupClaims::Freed})
-      if (model::Hold room = room_after(
-              context, entry, all_avoided,
-              [&](model::Ledger::Transaction& transaction) { remove_lower(bound, claims, transaction); });
-          !room.places.empty())
+    if (avoids_all(loop_.cluster, all_avoided)) continue;
+    bool removed = false;
+    for (const model::GroupClaims claims : {model::GroupClaims::Kept, model::GroupClaims::Freed}) {
+      if (claims == model::GroupClaims::Freed && !removed) break;
+      const auto remove = [&](model::Ledger::Transaction& transaction) {
+        removed = remove_lower(bound, claims, transaction);
+      };
+      if (model::Hold room = room_after(context, entry, all_avoided, remove); !room.places.empty())
         return room;
+    }
   }
   return {};
 }

@@ -145,11 +145,11 @@ class Scheduler final : public client::StatefulDecider {
                    std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction);
   // Pods that have a place, by node: waiting ones may be many times as many. Cost: O(nodes and these pods).
   std::vector<const api::Pod*> placed_pods() const;
-  void remove_lower(std::int64_t bound, model::GroupClaims group_claims,
+  bool remove_lower(std::int64_t bound, model::GroupClaims group_claims,
                     model::Ledger::Transaction& transaction);
   void remove_placed(const api::Pod& pod, model::GroupClaims group_claims,
                      model::Ledger::Transaction& transaction);
-  void remove_idle_reservation_pods(model::GroupClaims group_claims, model::Ledger::Transaction& transaction);
+  bool remove_idle_reservation_pods(model::GroupClaims group_claims, model::Ledger::Transaction& transaction);
   // backfill.cc
   struct KnownEnd {
     Time at;
