@@ -1,5 +1,8 @@
 #include "dra/allocator.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "dra/results.h"
 
 namespace berth::dra {
@@ -20,12 +23,17 @@ struct Allocator::State {
   ClaimCompiler claim_compiler;
   Search search;
   std::size_t steps_max = kSearchStepsMax;
+  std::size_t decision_steps_left = std::numeric_limits<std::size_t>::max();
 };
 
 Allocator::Allocator(const model::Cluster& cluster, SelectorEvaluator& selectors, Random& random,
                      DeviceGates gates)
     : state_(std::make_unique<State>(cluster, selectors, random, gates)) {}
 Allocator::~Allocator() = default;
+
+void Allocator::begin_decision(std::size_t steps_max) {
+  state_->decision_steps_left = steps_max;
+}
 
 Result<std::shared_ptr<const AllocationRequest>> Allocator::prepare(std::span<const ClaimPtr> claims) {
   std::vector<CompiledClaim> list;
@@ -44,7 +52,10 @@ Result<std::shared_ptr<const AllocationRequest>> Allocator::prepare(std::span<co
 AllocationVerdict Allocator::allocate(const AllocationRequest& any, model::NodeId node, Explain explain) {
   const auto& compiled = static_cast<const CompiledAllocationRequest&>(any);
   Search& search = state_->search;
-  switch (search.run(compiled, node, state_->steps_max, explain)) {
+  const SearchOutcome outcome =
+      search.run(compiled, node, {state_->steps_max, state_->decision_steps_left / 2}, explain);
+  if (search.was_hard()) state_->decision_steps_left -= std::min(state_->decision_steps_left, search.steps());
+  switch (outcome) {
     case SearchOutcome::Found:
       return make_allocations(compiled, search, state_->gates, state_->cluster.node(node).name,
                               state_->random);

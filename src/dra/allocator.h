@@ -23,8 +23,11 @@
 
 namespace berth::dra {
 
-// Steps of one search: devices tried and requests entered. About 0.2 s; more is OutOfBudget, never "no".
+// Steps of one search: devices tried and requests entered, more for claims with several constraints. About
+// 0.2 s; more is OutOfBudget, never "no".
 inline constexpr std::size_t kSearchStepsMax = 1'000'000;
+// Of all searches of one decision, after the plain steps of each.
+inline constexpr std::size_t kDecisionStepsMax = 4 * kSearchStepsMax;
 // Results of one claim. Source: resource.k8s.io/v1 AllocationResultsMaxSize.
 inline constexpr std::size_t kClaimResultsMax = 32;
 
@@ -99,6 +102,10 @@ class Allocator {
 
   // Unallocated claims, in the order to allocate. The error is the one that Failed would carry.
   Result<std::shared_ptr<const AllocationRequest>> prepare(std::span<const ClaimPtr> claims);
+  // A decision begins: its searches take at most so many steps together, none more than half of what is left.
+  // Then nodes that need more than plain steps are OutOfBudget, however many they are. Without a call there
+  // is no such limit.
+  void begin_decision(std::size_t steps_max = kDecisionStepsMax);
   // With Explain::Nothing a "no" builds no texts. Cost: a few µs for a plain request on a node with ten
   // devices.
   AllocationVerdict allocate(const AllocationRequest& compiled, model::NodeId node,

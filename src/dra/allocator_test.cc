@@ -1,6 +1,7 @@
 // Stories with their reasons, and what the next pod sees of a transaction.
 #include <gtest/gtest.h>
 
+#include "dra/search/search.h"
 #include "dra/test_world.h"
 
 namespace berth::dra {
@@ -194,6 +195,54 @@ TEST_F(AllocatorTest, RunningOutOfStepsIsNotANo) {
   world.put(api::Kind::ResourceSlice, slice(16));
   allocator.set_steps_max(5);
   EXPECT_EQ(text(allocate(claim("many", 8))), "out of budget");
+}
+
+// 8 x 8 kinds of two devices: three of one row are many, three of one column too, but three of both are
+// nowhere. What counts one constraint does not show that.
+class HardSearch : public AllocatorTest {
+ protected:
+  HardSearch() {
+    constexpr int kDevices = 128, kRows = 8;
+    api::ResourceSlice grid = slice(kDevices);
+    for (int i = 0; i < kDevices; ++i) {
+      grid.devices[static_cast<std::size_t>(i)].attributes["row"] = std::int64_t{i / 2 % kRows};
+      grid.devices[static_cast<std::size_t>(i)].attributes["column"] = std::int64_t{i / 2 / kRows};
+    }
+    world.put(api::Kind::ResourceSlice, grid);
+  }
+  // `copies` of each of its constraints.
+  ClaimPtr three_alike(int copies) {
+    api::ResourceClaim wanted = *claim("alike" + std::to_string(copies), 3);
+    for (int i = 0; i < copies; ++i)
+      for (const char* attribute : {"row", "column"})
+        wanted.constraints.push_back({{"r"}, std::string("gpu.example.com/") + attribute, ""});
+    return std::make_shared<const api::ResourceClaim>(std::move(wanted));
+  }
+};
+
+TEST_F(HardSearch, AStepCountsTheConstraintsOfItsClaim) {
+  EXPECT_NE(text(allocate(three_alike(1))), "out of budget");
+  const std::size_t steps = allocator.latest_steps();
+  EXPECT_NE(text(allocate(three_alike(10))), "out of budget");
+  EXPECT_GE(allocator.latest_steps(), 4 * steps) << "of " << steps;
+}
+
+TEST_F(HardSearch, SearchesOfOneDecisionShareTheirSteps) {
+  constexpr std::size_t kStepsOfAll = 200, kNodes = 40,
+                        kPlain = kPlainStepsPerDevice * (3 + kPlainDevicesMore);
+  const ClaimPtr wanted = three_alike(1);
+  ASSERT_NE(text(allocate(wanted)), "out of budget");
+  ASSERT_GT(allocator.latest_steps(), kStepsOfAll / 2);
+  allocator.begin_decision(kStepsOfAll);
+  std::size_t steps = 0;
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    EXPECT_EQ(text(allocate(wanted)), "out of budget");
+    steps += allocator.latest_steps();
+  }
+  EXPECT_LE(steps, kStepsOfAll + kNodes * (kPlain + 1));
+  EXPECT_EQ(text(allocate(claim("easy", 2))), "gpu-0 gpu-1");
+  allocator.begin_decision();
+  EXPECT_NE(text(allocate(wanted)), "out of budget");
 }
 
 // Different partitions that draw much of one counter and little of another: each counter alone suffices, both

@@ -68,8 +68,11 @@ class DecisionCore {
   DecisionCore(const DecisionCore&) = delete;
   DecisionCore& operator=(const DecisionCore&) = delete;
 
-  // Share ids of the next decision derive from the seed.
-  void seed(std::uint64_t seed) { random_ = SeededRandom(seed); }
+  // Before each decision: share ids derive from the seed, and searches for devices get their steps.
+  void begin(std::uint64_t seed) {
+    random_ = SeededRandom(seed);
+    allocator_.begin_decision();
+  }
 
   // Of the first PreEnqueue plugin that holds the pod back.
   std::optional<PodGate> gate(const client::View& view, const api::Pod& pod) const;

@@ -134,7 +134,7 @@ Plan Planner::take_turns() {
 }
 
 void Planner::take_turn(const Turn& turn) {
-  core_.seed(seed_of(turn, options_.seed));
+  core_.begin(seed_of(turn, options_.seed));
   if (turn.entry.key.kind == EntityKind::CompositeGroup) return decide_tree(turn);
   Decision decision;
   decision.ns = turn.entry.key.ns;

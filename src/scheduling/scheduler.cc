@@ -211,7 +211,7 @@ std::string Scheduler::next_decision(const EntityKey& key, Time now) {
   const std::string inputs = std::to_string(sequence_) + "|" + std::to_string(now.micros()) + "|" + key.ns +
                              "/" + key.name + "|" + std::to_string(state_digest_);
   latest_digest_ = fnv1a(inputs);
-  core_.seed(latest_digest_);
+  core_.begin(latest_digest_);
   return api::with_process("d" + std::to_string(sequence_) + "-" + hex_of(latest_digest_),
                            loop_.options.process);
 }

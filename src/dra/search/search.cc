@@ -39,17 +39,20 @@ bool Search::wants_more(const CompiledAllocationRequest& compiled, model::NodeId
   });
 }
 
-SearchOutcome Search::run(const CompiledAllocationRequest& compiled, model::NodeId node,
-                          std::size_t steps_max, Explain explain) {
-  begin(compiled, node, steps_max, explain);
+SearchOutcome Search::run(const CompiledAllocationRequest& compiled, model::NodeId node, SearchSteps steps,
+                          Explain explain) {
+  begin(compiled, node, steps.max, explain);
+  was_hard_ = false;
   if (!collect_all(context_)) return SearchOutcome::Error;
   // The plain search answers most requests; a plan pays only for the rest.
-  context_.steps_max = std::min(steps_max, plain_budget());
+  context_.steps_max = std::min(steps.max, plain_budget());
   SearchOutcome outcome = plain_.run();
   if (outcome == SearchOutcome::OutOfBudget && has(KnownDefect::SearchEndReadAsUnschedulable))
     return SearchOutcome::None;
-  if (outcome == SearchOutcome::OutOfBudget && context_.steps_max < steps_max) {
-    context_.steps_max = steps_max;
+  const std::size_t most = std::min(steps.max, steps.hard_max);
+  if (outcome == SearchOutcome::OutOfBudget && context_.steps_max < most) {
+    context_.steps_max = most;
+    was_hard_ = true;
     outcome = run_with_plan();
   }
   if (outcome == SearchOutcome::Found && scoring_ == DeviceScoring::LeastFragmenting &&

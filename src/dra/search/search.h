@@ -22,6 +22,11 @@ namespace berth::dra {
 inline constexpr std::size_t kPlainStepsPerDevice = 4;
 inline constexpr std::size_t kPlainDevicesMore = 8;
 
+struct SearchSteps {
+  std::size_t max = 0;
+  std::size_t hard_max = 0;  // where the plain search did not suffice
+};
+
 class Search {
  public:
   Search(const model::Cluster& cluster, Inventory& inventory, const DeviceGates& gates)
@@ -30,7 +35,7 @@ class Search {
   Search& operator=(const Search&) = delete;
 
   // Never TooLarge.
-  SearchOutcome run(const CompiledAllocationRequest& compiled, model::NodeId node, std::size_t steps_max,
+  SearchOutcome run(const CompiledAllocationRequest& compiled, model::NodeId node, SearchSteps steps,
                     Explain explain);
   // Whether a request of `chosen` with allocationMode All would get a device now that it does not have. False
   // while a pool of the node cannot be used, or a selector fails. Ends the latest run.
@@ -42,6 +47,8 @@ class Search {
 
   // Of the latest run.
   std::size_t steps() const { return context_.steps; }
+  // The plain search did not suffice.
+  bool was_hard() const { return was_hard_; }
   const std::string& error() const { return context_.error; }
   const std::string& hint() const { return context_.hint; }
   const NodeDevices& devices() const { return *context_.devices; }
@@ -72,6 +79,7 @@ class Search {
   // Of the latest run, if it was needed. Freed when the next run starts, which allocates the same sizes.
   std::optional<Problem> problem_;
   std::optional<SymmetrySearch> symmetry_;
+  bool was_hard_ = false;
   std::size_t plain_steps_ = kPlainStepsPerDevice;
   DeviceScoring scoring_ = DeviceScoring::Reference;
 };

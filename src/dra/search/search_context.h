@@ -33,8 +33,8 @@ struct SearchContext {
   // Another request or node. Cost: O(constraints), and the value tables that the node lacks.
   void reset(const CompiledAllocationRequest& request, model::NodeId on_node, std::size_t most_steps);
 
-  // Counts a step; false when the budget is spent.
-  bool step() { return ++steps <= steps_max; }
+  // Counts a step, or work that costs as much as so many; false when the budget is spent.
+  bool step(std::size_t count = 1) { return (steps += count) <= steps_max; }
   // Ends the run with this error of Kubernetes' allocator; the hint is Berth's.
   SearchOutcome fail(std::string text, std::string with_hint = {});
 

@@ -5,7 +5,10 @@
 namespace berth::dra {
 namespace {
 
-void append(std::uint32_t number, std::string& key) {
+// What costs as much as one step without constraints.
+constexpr std::size_t kConstraintsOfAStep = 2, kKeyBytesOfAStep = 64;
+
+void append_number(std::uint32_t number, std::string& key) {
   key.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
@@ -16,6 +19,10 @@ SearchOutcome SymmetrySearch::run() {
   return enter(0, 0);
 }
 
+bool SymmetrySearch::step(std::uint32_t claim) {
+  return context_.step(1 + state_.constraints()[claim].size() / kConstraintsOfAStep);
+}
+
 SearchOutcome SymmetrySearch::enter(std::uint32_t claim, std::uint32_t request) {
   if (!context_.step()) return SearchOutcome::OutOfBudget;
   if (claim == context_.compiled->claims.size()) return SearchOutcome::Found;
@@ -23,6 +30,7 @@ SearchOutcome SymmetrySearch::enter(std::uint32_t claim, std::uint32_t request) 
   const std::size_t in_claim = state_.picks_of(claim);
   std::string key;
   const bool is_described = pruning_.watch && describe(claim, request, in_claim, key);
+  if (!context_.step(key.size() / kKeyBytesOfAStep)) return SearchOutcome::OutOfBudget;
   if (is_described && pruning_.no_goods.contains(key)) return SearchOutcome::None;
   const SearchOutcome outcome = try_alternatives(claim, request, in_claim);
   if (outcome != SearchOutcome::None) return outcome;
@@ -52,9 +60,9 @@ SearchOutcome SymmetrySearch::try_alternatives(std::uint32_t claim, std::uint32_
 bool SymmetrySearch::describe(std::uint32_t claim, std::uint32_t request, std::size_t in_claim,
                               std::string& key) const {
   if (problem_.any_admin) return false;
-  append(claim, key);
-  append(request, key);
-  append(static_cast<std::uint32_t>(in_claim), key);
+  append_number(claim, key);
+  append_number(request, key);
+  append_number(static_cast<std::uint32_t>(in_claim), key);
   for (const std::uint32_t uses : pruning_.class_use) {
     key += static_cast<char>(uses & 0xff);
     key += static_cast<char>(uses >> 8);  // a pod's claims have fewer results than two bytes count
@@ -63,9 +71,9 @@ bool SymmetrySearch::describe(std::uint32_t claim, std::uint32_t request, std::s
   for (const ConstraintState& constraint : state_.constraints()[claim]) {
     std::vector<std::uint32_t> values(constraint.values().begin(), constraint.values().end());
     std::sort(values.begin(), values.end());
-    append(static_cast<std::uint32_t>(values.size()), key);
-    append(constraint.empty() ? 1 : 0, key);
-    for (const std::uint32_t value : values) append(value, key);
+    append_number(static_cast<std::uint32_t>(values.size()), key);
+    append_number(constraint.empty() ? 1 : 0, key);
+    for (const std::uint32_t value : values) append_number(value, key);
   }
   return key.size() <= kStateBytesMax;
 }
@@ -76,7 +84,7 @@ void SymmetrySearch::describe_shares(std::string& key) const {
   for (std::uint32_t place = 0; place < pruning_.uses.size(); ++place) {
     if (pruning_.uses[place] == 0 || pruning_.used.test(place)) continue;
     std::string& share = shares.emplace_back();
-    append(problem_.class_of[place], share);
+    append_number(problem_.class_of[place], share);
     CapacityMap sum;
     for (const Pick& pick : state_.picks())
       if (pick.place == problem_.places[place])
@@ -89,7 +97,7 @@ void SymmetrySearch::describe_shares(std::string& key) const {
 
 SearchOutcome SymmetrySearch::take_next(RequestRef at, std::size_t taken, std::size_t in_claim,
                                         std::uint32_t from) {
-  if (!context_.step()) return SearchOutcome::OutOfBudget;
+  if (!step(at.claim)) return SearchOutcome::OutOfBudget;
   const CompiledSubRequest& sub = context_.sub(at);
   const std::size_t count = context_.wanted(sub);
   const bool all = sub.spec->mode == api::AllocationMode::All;
@@ -117,7 +125,7 @@ SearchOutcome SymmetrySearch::take_any(RequestRef at, std::size_t taken, std::si
     if (!admin && (pruning_.used.test(i) || !possible.test(i))) continue;
     const bool fresh = pruning_.uses[place] == 0;
     if (fresh && pruning_.excluded(group, at.alternative, problem_.class_of[place])) continue;
-    if (!context_.step()) {
+    if (!step(at.claim)) {
       outcome = SearchOutcome::OutOfBudget;
       break;
     }

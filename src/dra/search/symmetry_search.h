@@ -24,6 +24,8 @@ class SymmetrySearch {
   SearchOutcome run();
 
  private:
+  // False when the budget is spent. Each constraint of the claim is looked at with every device.
+  bool step(std::uint32_t claim);
   SearchOutcome enter(std::uint32_t claim, std::uint32_t request);
   SearchOutcome try_alternatives(std::uint32_t claim, std::uint32_t request, std::size_t in_claim);
   SearchOutcome take_next(RequestRef at, std::size_t taken, std::size_t in_claim, std::uint32_t from);

@@ -247,7 +247,7 @@ struct GangDecision {
     profile.arguments.resources_fit.ignored_resources = {"example.com/ignored"};
     options.profiles = {&profile, 1};
     core.emplace(bench->cluster, bench->selectors, options);
-    core->seed(world.order_seed);
+    core->begin(world.order_seed);
   }
 
   SchedulingContext context() {
