@@ -6,7 +6,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -14,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import checks  # noqa: E402
 from checks import (banned, dead, defects, dialect, formatting, headers, lengths, links,  # noqa: E402
-                    parity, places, prose, quarantine, rooms, symbols, tidy, uncalled)
+                    parity, places, prose, quarantine, rooms, symbols, tidy, uncalled, unnamed)
 from checks.tree import Tree, without_comments_and_strings  # noqa: E402
 
 ROOM = {"src/base/room.cmake": "berth_room(NAME base)\n", "src/base/README.md": "# base\n"}
@@ -430,8 +432,8 @@ inline const std::string& kept() { static const std::string k; return k; }
         asked = []
         lint = tidy.lint
         self.addCleanup(setattr, tidy, "lint", lint)
-        tidy.lint = lambda tree, folder, path, seconds: (
-            asked.append(pathlib.Path(path).name) or lint(tree, folder, path, seconds))
+        tidy.lint = lambda tree, folder, path, *limits: (
+            asked.append(pathlib.Path(path).name) or lint(tree, folder, path, *limits))
         finding, = tidy.run(tree)
         self.assertEqual((finding.path, finding.line, finding.remedy),
                          ("src/dra/d.cc", 3, "bugprone-use-after-move"))
@@ -439,6 +441,75 @@ inline const std::string& kept() { static const std::string k; return k; }
         asked.clear()
         self.assertEqual(len(list(tidy.run(tree))), 1)
         self.assertEqual(asked, ["d.cc"], "what passed is asked again")
+
+    def test_what_the_time_does_not_reach_is_left_out_and_counted(self):
+        bad = ("#include <string>\nvoid take(std::string);\n"
+               "void f(std::string s) { take(std::move(s)); take(s); }\n")
+        tree = self.room({"src/dra/a.cc": bad, "src/dra/b.cc": bad.replace(" f(", " g(")})
+        tree.until = time.monotonic()
+        self.assertEqual(list(tidy.run(tree)), [])
+        self.assertEqual(tree.notes, ["tidy: 2 of 2 files left out, the time was over"])
+        tree.until, tree.notes = None, []
+        self.assertEqual(len(list(tidy.run(tree))), 2)
+        self.assertEqual(tree.notes, [])
+
+    def test_units_with_the_latest_changes_come_first(self):
+        tree = self.room({f"src/dra/{name}.cc": f"int {name}() {{ return 0; }}\n" for name in "abcd"})
+        database = tidy.database(tree) / "compile_commands.json"
+        rows = json.loads(database.read_text())
+        for row in rows:
+            age = "NEW" if row["file"][-4] > "b" else "OLD"
+            row["command"] = row["command"].replace("-std", f"-D{age} -std")
+        database.write_text(json.dumps(rows))
+        tree.age = {"src/dra/d.cc": 0, "src/dra/a.cc": 3}
+        asked = []
+        self.addCleanup(setattr, tidy, "lint", tidy.lint)
+        tidy.lint = lambda tree, folder, path, *limits: (
+            asked.append(pathlib.Path(path).read_text()[-6]) or "")
+        with unittest.mock.patch.object(tidy, "AT_ONCE", 1):
+            self.assertEqual(list(tidy.run(tree)), [])
+        self.assertEqual(asked, ["d", "b"])
+
+
+class Unnamed(CheckTest):
+    """Sources of a room are compiled as one, whichever they are."""
+
+    @staticmethod
+    def inside(text):
+        return ("namespace berth::dra {\nnamespace {\n\n" + text +
+                "\n}  // namespace\n}  // namespace berth::dra\n")
+
+    def pair(self, first, second, **more):
+        return {"src/dra/a.cc": self.inside(first), "src/dra/b.cc": self.inside(second), **more}
+
+    def test_what_two_sources_define_is_found(self):
+        for text in ("class Reader {\n};\n", "struct Case final : Base {\n};\n", "enum class Way { A };\n",
+                     "constexpr int kMax = 3;\n", "const Row kRows[] = {\n};\n",
+                     "template <class T>\nclass Box {\n};\n",
+                     "bool is_odd(int number) {\n  return number % 2;\n}\n",
+                     "std::map<int, int> sums(const std::string& of,\n         int most) {\n}\n"):
+            (path, line), = self.found(unnamed, self.pair(text, text))
+            self.assertEqual((path, line), ("src/dra/b.cc", 5 if text.startswith("template") else 4), text)
+
+    def test_overloads_equal_aliases_other_programs_and_other_rooms_are_accepted(self):
+        one = "bool is_odd(int number) {\n}\n"
+        self.accepts(unnamed, self.pair(one, "bool is_odd(long number) {\n}\n"))
+        self.accepts(unnamed, self.pair("using Key = int;\n", "using Key = int;\n"))
+        for other in ("src/dra/a_test.cc", "src/api/a.cc", "src/dra/a_main.cc", "src/dra/testing/a.cc"):
+            self.accepts(unnamed, {"src/dra/a.cc": self.inside(one), other: self.inside(one)})
+
+    def test_an_alias_of_something_else_is_found(self):
+        files = self.pair("using Key = int;\n", "using Key = long;\n")
+        self.assertEqual(self.found(unnamed, files), [("src/dra/b.cc", 4)])
+        self.accepts(unnamed, {"src/dra/a.cc": "using api::Key;\n", "src/dra/b.cc": "using api::Key;\n"})
+        files = {"src/dra/a.cc": "using api::Key;\n", "src/dra/b.cc": self.inside("using Key = long;\n")}
+        self.assertEqual(self.found(unnamed, files), [("src/dra/b.cc", 4)])
+
+    def test_separate_sources_are_accepted(self):
+        one = "constexpr int kMax = 3;\n"
+        files = {"src/dra/kinds/a.cc": self.inside(one), "src/dra/kinds/b.cc": self.inside(one)}
+        self.assertEqual(len(self.found(unnamed, files)), 1)
+        self.accepts(unnamed, {**files, "src/dra/room.cmake": 'berth_room(NAME dra SEPARATE "/kinds/")\n'})
 
 
 class Headers(CheckTest):
@@ -464,6 +535,13 @@ class Headers(CheckTest):
         bases = headers.choose_bases(headers.Includes(Tree(self.folder, files=list(files))), list(files))
         self.assertEqual(bases.pop("src/dra/base.h"), "")
         self.assertEqual(set(bases.values()), {"src/dra/base.h"})
+
+    def test_what_the_time_does_not_reach_is_left_out_and_counted(self):
+        files = self.room(other="#pragma once\nstruct Other { Base b; };\n")
+        self.assertEqual(len(self.found(headers, files)), 1)
+        tree = Tree(self.folder, files=list(files), until=time.monotonic())
+        self.assertEqual(list(headers.run(tree)), [])
+        self.assertEqual(tree.notes, ["headers: 1 left out, the time was over"])
 
     def test_a_missing_include_is_found_in_bases_and_in_what_begins_with_one(self):
         files = self.room(last='#pragma once\n#include "dra/base.h"\nstd::vector<Base> all();\n')

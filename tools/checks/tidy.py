@@ -66,12 +66,16 @@ def interesting(tree, path):
     return f"{stem}.h" in tree.changed
 
 
-def lint(tree, folder, path, seconds):
-    """The program's output for `path`, a file of the database in `folder`."""
+def lint(tree, folder, path, seconds, deadline=None):
+    """The program's output for `path`, a file of the database in `folder`; None: the deadline came first."""
+    if deadline is not None:
+        seconds = max(1, min(seconds, deadline - time.monotonic()))
     command = (PROGRAM, "-p", str(folder), *OPTIONS, str(path))
     try:
         done = subprocess.run(command, cwd=tree.root, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
+        if late(deadline):
+            return None
         return f"{tree.root.resolve()}/{path}:1:1: error: takes more than {seconds} s [time]"
     if done.returncode != 0 and not COMPLAINT.search(done.stdout):
         return f"{tree.root.resolve()}/{path}:1:1: error: {done.stderr.strip()[-200:]} [{PROGRAM}]"
@@ -100,7 +104,10 @@ def cleared(tree, folder, unit, deadline):
     while len(waiting) > 1 and not late(deadline):
         with open(unit.path, "w", encoding="utf-8") as text:
             text.writelines(f'#include "{root}/{source}"\n' for source in waiting)
-        complaints = COMPLAINT.findall(lint(tree, folder, unit.path, SECONDS_A_UNIT_MAX))
+        output = lint(tree, folder, unit.path, SECONDS_A_UNIT_MAX, deadline)
+        if output is None:
+            break
+        complaints = COMPLAINT.findall(output)
         if not complaints:
             return waiting
         named = {file.removeprefix(f"{root}/") for file, *_ in complaints}
@@ -114,6 +121,10 @@ def late(deadline):
     return deadline is not None and time.monotonic() > deadline
 
 
+def age_of(tree, path):
+    return tree.age.get(path, len(tree.age))
+
+
 def unclear(tree, folder, waiting, deadline, pool):
     """The sources among `waiting` that no unit clears, in every command that compiles them."""
     groups = {key: [source for source in sources if source in waiting]
@@ -121,6 +132,7 @@ def unclear(tree, folder, waiting, deadline, pool):
     left = {source for sources in groups.values() for source in sources if len(sources) == 1}
     units_folder = folder / "tidy"
     units = units_of(units_folder, {key: sources for key, sources in groups.items() if len(sources) > 1})
+    units.sort(key=lambda unit: min(age_of(tree, source) for source in unit.sources))
     passed = pool.map(lambda unit: cleared(tree, units_folder, unit, deadline), units)
     for unit, good in zip(units, passed):
         left |= set(unit.sources) - set(good)
@@ -141,15 +153,17 @@ def run(tree):
         if path in known and not good.has(key):
             waiting[path] = key
 
-    deadline = None if tree.tidy_seconds is None else time.monotonic() + tree.tidy_seconds
+    deadline = tree.until if tree.tidy_seconds is None else time.monotonic() + tree.tidy_seconds
     seen, skipped = set(), 0
     prefix = str(tree.root.resolve()) + "/"
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        single = sorted(unclear(tree, folder, waiting, deadline, pool))
+        single = sorted(unclear(tree, folder, waiting, deadline, pool),
+                        key=lambda path: (age_of(tree, path), path))
         for path in waiting.keys() - set(single):
             good.add(waiting[path])
         outputs = pool.map(
-            lambda path: None if late(deadline) else lint(tree, folder, path, SECONDS_A_FILE_MAX), single)
+            lambda path: None if late(deadline) else lint(tree, folder, path, SECONDS_A_FILE_MAX, deadline),
+            single)
         for path, output in zip(single, outputs):
             if output is None:
                 skipped += 1
@@ -163,4 +177,4 @@ def run(tree):
                     seen.add(finding)
                     yield finding
     if skipped:
-        tree.notes.append(f"tidy: {skipped} changed files left for a full run (limit {tree.tidy_seconds} s)")
+        tree.notes.append(f"tidy: {skipped} of {len(waiting)} files left out, the time was over")

@@ -5,6 +5,7 @@ import hashlib
 import pathlib
 import re
 import subprocess
+import time
 from typing import NamedTuple
 
 # The arrow may only point down this list (docs: the rooms).
@@ -13,6 +14,8 @@ ROOM_ORDER = ("base", "api", "rbac", "cel", "crd", "admission", "apply", "store"
               "controllers", "groups", "planning", "simulate", "plane", "server", "dashboard", "sim",
               "bench", "install", "cli")
 
+# Commits that Tree.age tells apart.
+COMMITS_OF_AGE_MAX = 300
 ALLOW_TABLE = "tools/allowed.txt"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -58,12 +61,14 @@ def without_comments_and_strings(text):
 
 
 class Tree:
-    """Owner: one run. `full` looks at everything where a check would look only at what changed."""
+    """Owner: one run. `full` looks at everything where a check would look only at what changed. `until`: by
+    time.monotonic(), when slow checks leave out the rest; None: never."""
 
-    def __init__(self, root, full=True, files=None, seconds=None):
+    def __init__(self, root, full=True, files=None, seconds=None, until=None):
         self.root = pathlib.Path(root)
         self.full = full
         self.tidy_seconds = seconds
+        self.until = until
         self.notes = []
         self._files = files
         self._allow_used = set()
@@ -102,6 +107,20 @@ class Tree:
         base = self.git("merge-base", "HEAD", "origin/main") or ["HEAD"]
         names = self.git("diff", "--name-only", base[0]) + self.git("ls-files", "-o", "--exclude-standard")
         return set(names) & set(self.files)
+
+    @functools.cached_property
+    def age(self):
+        """{path: 0 for what the latest commit changed, 1 for the one before it, …}; older ones are absent."""
+        ages, commit = dict.fromkeys(self.changed, 0), 0
+        for line in self.git("log", f"-{COMMITS_OF_AGE_MAX}", "--name-only", "--format=%x00"):
+            if line == "\0":
+                commit += 1
+            elif line:
+                ages.setdefault(line, commit)
+        return ages
+
+    def late(self):
+        return self.until is not None and time.monotonic() > self.until
 
     @functools.lru_cache(maxsize=None)
     def text(self, path):
