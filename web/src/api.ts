@@ -45,8 +45,8 @@ export async function getBytes(path: string, signal?: AbortSignal): Promise<Arra
   return (await get(path, signal)).arrayBuffer();
 }
 
-// Calls `take` with every event until the stream ends. Not EventSource: that sends no token.
-export async function listen(take: (event: string, data: string) => void): Promise<void> {
+// Calls `take` with every event until the stream ends, or one returns false. Not EventSource: that sends no token.
+export async function listen(take: (event: string, data: string) => boolean): Promise<void> {
   const reader = (await get("events")).body!.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
@@ -56,7 +56,7 @@ export async function listen(take: (event: string, data: string) => void): Promi
     text = events.pop()!;
     for (const event of events) {
       const [name, data] = event.split("\n");
-      take(name.slice("event: ".length), data.slice("data: ".length));
+      if (!take(name.slice("event: ".length), data.slice("data: ".length))) return reader.cancel();
     }
   }
 }

@@ -198,14 +198,16 @@ function greet(): void {
   readShown("restart");
 }
 
-function take(event: string, data: string): void {
-  if (link.peek() === "refused") return;
+// False: nobody listens any more.
+function take(event: string, data: string): boolean {
+  if (link.peek() === "refused") return false;
   if (event === "hello") greet();
   if (event === "layout") theFloor.ask();
   if (event === "floor") takeDelta(JSON.parse(data));
   if (event === "pages") readShown("ask");
   if (event === "tick" && route.value.screen === "pace") lists.get("pace")!.ask();
   link.value = "live";
+  return true;
 }
 
 export async function run(): Promise<void> {
@@ -217,7 +219,7 @@ export async function run(): Promise<void> {
     try {
       await signIn();
       readEarly();
-      await listen((event, data) => { delay = 500; take(event, data); });
+      await listen((event, data) => { delay = 500; return take(event, data); });
     } catch (error) {
       if (error instanceof Refused && error.status < 500 && error.status !== 429) return refuse(error);
     }

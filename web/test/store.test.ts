@@ -9,12 +9,16 @@ interface Asked { path: string; answer(body: BodyInit, status?: number): void; f
 let store: Store;
 let asked: Asked[];
 let events: ReadableStreamDefaultController<Uint8Array>;
+let listens: boolean;
 let shown: () => void; // the page's address changed
 
 // What `fetch` of the page waits for, by its path.
 function fakeFetch(url: string): Promise<Response> {
   const path = url.replace("/berth/v1alpha1/", "");
-  if (path === "events") return Promise.resolve(new Response(new ReadableStream({ start: (to) => { events = to; } })));
+  if (path === "events") return Promise.resolve(new Response(new ReadableStream({
+    start: (to) => { events = to; listens = true; },
+    cancel: () => { listens = false; },
+  })));
   return new Promise((done, failed) => asked.push({
     path, answer: (body, status = 200) => done(new Response(body, { status })), fail: () => failed(new TypeError("Failed to fetch")),
   }));
@@ -179,4 +183,5 @@ test("who may not read any more is asked to sign in", async () => {
   await answer("room", { message: "open the link" }, 401);
   await tell("pages");
   expect([store.link.value, store.refusal.value]).toEqual(["refused", "open the link"]);
+  expect(listens).toBe(false);
 });
