@@ -573,14 +573,15 @@ void GroupCycle::fill_domains(const Run& run, GroupRefusal& group) const {
   group.nearest_room = run.counts->sum(nearest.domain);
 }
 
-// Counted on as many nodes as are judged for a proof.
+// Of no more nodes than are judged for a proof.
 std::int64_t GroupCycle::devices_short(const Run& run) const {
+  std::size_t nodes = 0;
+  for (const Placement& one : run.placements) nodes += one.nodes.size();
+  if (nodes > proof_nodes_max_) return 0;
   GroupDevices devices(run.context, run.input.waiting);
-  std::size_t nodes_left = proof_nodes_max_;
+  if (!devices.limits()) return 0;
   std::int64_t least = 0;
   for (const Placement& one : run.placements) {
-    if (!devices.limits() || one.nodes.size() > nodes_left) return 0;
-    nodes_left -= one.nodes.size();
     const std::int64_t lacking = devices.lacking(one.nodes, run.needed());
     if (lacking == 0) return 0;
     least = least == 0 ? lacking : std::min(least, lacking);
