@@ -36,13 +36,14 @@ export function useOverview(): { overview: Overview | null; problem: string } {
   const [overview, setOverview] = useState<Overview | null>(null);
   const [problem, setProblem] = useState("");
   useEffect(() => {
-    const stop = new AbortController();
-    const read = () => getJson<Overview>("history", stop.signal).then(
-      (found) => { setOverview(found); setProblem(""); },
-      (error: unknown) => { if (!stop.signal.aborted) setProblem(problemText(error)); });
-    void read();
-    const timer = setInterval(read, overviewPeriod);
-    return () => { clearInterval(timer); stop.abort(); };
+    const list = new Repeated<Overview>({
+      read: (stop) => getJson("history", stop),
+      take(found) { setOverview(found); setProblem(""); },
+      failed(error) { setProblem(problemText(error)); return mayPass(error); },
+    });
+    list.ask();
+    const timer = setInterval(() => list.ask(), overviewPeriod);
+    return () => { clearInterval(timer); list.stop(); };
   }, []);
   return { overview, problem };
 }
