@@ -1,5 +1,6 @@
 // How many members of a group each domain takes, and what the next one lacks there.
 #include <algorithm>
+#include <set>
 
 #include "placement/refusal/berth_words.h"
 #include "planning/remedy_search.h"
@@ -27,19 +28,26 @@ std::vector<std::string> lacks_of(const placement::FitError& refused) {
 }  // namespace
 
 std::vector<RemedySearch::Domain> RemedySearch::domains_of(const GroupInput& input) {
-  std::vector<placement::Placement> placements;
+  std::vector<placement::GroupCycle::RoomyPlacement> placements;
   {
     model::Ledger::Transaction transaction(offline.cluster().ledger());
-    placements = core.group_cycle().placements(context, input, transaction);
+    placements = core.group_cycle().roomiest_placements(context, input, transaction);
   }
   std::vector<Domain> domains;
-  for (placement::Placement& placement : placements) {
-    if (tries >= kRemedyTriesMax) break;
+  // Domains of equal room are named by their paths, so those that may be equal to the last one shown are
+  // tried.
+  std::multiset<std::int64_t> shown;  // members of the roomiest
+  for (auto& [placement, most] : placements) {
+    if (tries >= kDomainTriesMax || (shown.size() == kDomainsShownMax && most < *shown.begin())) break;
     DomainRoom room = room_in(placement, input);
+    shown.insert(static_cast<std::int64_t>(room.members));
+    if (shown.size() > kDomainsShownMax) shown.erase(shown.begin());
     domains.push_back({std::move(placement), std::move(room)});
   }
-  std::ranges::stable_sort(domains, std::ranges::greater(),
-                           [](const Domain& domain) { return domain.room.members; });
+  std::ranges::sort(domains, [](const Domain& a, const Domain& b) {
+    return a.room.members != b.room.members ? a.room.members > b.room.members
+                                            : a.placement.name < b.placement.name;
+  });
   for (std::size_t i = 0; i < domains.size() && i < kDomainsShownMax; ++i)
     out.domains.push_back(domains[i].room);
   return domains;

@@ -25,6 +25,8 @@ inline constexpr std::size_t kNodesAddedMax = 16;
 inline constexpr std::size_t kDeviceChangesMax = 16;
 // Domains of a group that are described, those with room for most members first.
 inline constexpr std::size_t kDomainsShownMax = 8;
+// Of the tries, for finding these domains.
+inline constexpr std::size_t kDomainTriesMax = kRemedyTriesMax / 2;
 
 // How many members of a group fit in one domain together.
 struct DomainRoom {

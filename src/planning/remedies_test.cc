@@ -366,6 +366,20 @@ TEST_F(RemedyStories, AreThoseAfterWhichItFits) {
   }
 }
 
+TEST_F(RemedyStories, NameTheRoomiestOfManyDomains) {
+  RemedyCase one{"300 racks", group("3", kRack), {}, "", true};
+  for (int i = 0; i < 300; ++i)
+    one.input += node("n" + std::to_string(i), ", labels: {rack: r" + std::to_string(i) + "}", "", "4");
+  for (const std::string name : {"z1", "z2"}) one.input += node(name, ", labels: {rack: z}", "", "4");
+  for (const std::string name : {"x1", "x2", "x3"}) one.input += pod(name, "3", kInGroup);
+  const Remedies found = find(one);
+  ASSERT_TRUE(found.nearest);
+  EXPECT_EQ(found.nearest->place, "z");
+  EXPECT_EQ(found.domains.size(), kDomainsShownMax);
+  EXPECT_FALSE(found.ended) << "the domains took all tries";
+  EXPECT_EQ(found.found.size(), 3u);
+}
+
 TEST_F(RemedyStories, WorkAndLessOfThemDoesNot) {
   std::size_t judged = 0;
   for (const RemedyCase& one : kRemedyCases) {

@@ -82,7 +82,8 @@ class RemedySearch {
     placement::Placement placement;
     DomainRoom room;
   };
-  // Every domain where the group may be, the one with room for most members first; `out` gets the first.
+  // The domains with room for most members, the roomiest first; `out` gets the first. At most
+  // kDomainTriesMax tries: where more may be equally roomy, some of these.
   std::vector<Domain> domains_of(const placement::GroupInput& input);
   placement::RemedyStep evict_step(const std::vector<placement::PreemptionVictim>& victims,
                                    std::string node) const;

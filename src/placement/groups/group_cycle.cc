@@ -163,6 +163,21 @@ std::vector<Placement> GroupCycle::placements(const SchedulingContext& context, 
       .value_or(std::vector<Placement>{});
 }
 
+std::vector<GroupCycle::RoomyPlacement> GroupCycle::roomiest_placements(
+    const SchedulingContext& context, const GroupInput& input, model::Ledger::Transaction& transaction) {
+  if (!group_error(input).empty()) return {};
+  Run run = make_run(context, input, transaction, required_topology(context, input));
+  run.placements = generate(run).value_or(std::vector<Placement>{});
+  promising(run);
+  std::vector<RoomyPlacement> found;
+  for (Placement& one : run.placements) {
+    const std::int64_t most = run.topology ? run.room(one.domain) : kFitCountMax;
+    found.push_back({std::move(one), most});
+  }
+  std::ranges::stable_sort(found, std::ranges::greater(), &RoomyPlacement::most);
+  return found;
+}
+
 std::vector<std::int64_t> GroupCycle::rooms(const SchedulingContext& context, const GroupInput& input,
                                             std::span<const NodeId> nodes,
                                             model::Ledger::Transaction& transaction) {

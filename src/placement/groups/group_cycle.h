@@ -62,7 +62,14 @@ class GroupCycle {
   // The placements that run() would try; none if the input has an error.
   std::vector<Placement> placements(const SchedulingContext& context, const GroupInput& input,
                                     model::Ledger::Transaction& transaction);
-  // The same on one of them: as many as needed are placed, or the outcome is Unschedulable without a refusal.
+  struct RoomyPlacement {
+    Placement placement;
+    std::int64_t most = 0;  // members that it takes, as far as they were counted
+  };
+  // The same, those first that take most members by counts.
+  std::vector<RoomyPlacement> roomiest_placements(const SchedulingContext& context, const GroupInput& input,
+                                                  model::Ledger::Transaction& transaction);
+  // On one of them: as many as needed are placed, or the outcome is Unschedulable without a refusal.
   GroupOutcome run_on(const SchedulingContext& context, const GroupInput& input, const GroupTrial& trial,
                       model::Ledger::Transaction& transaction);
   // The members of several groups, all choices of nodes and devices together. The outcome has the members of
