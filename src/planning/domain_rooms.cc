@@ -62,6 +62,7 @@ DomainRoom RemedySearch::room_in(const placement::Placement& placement, const Gr
   model::Ledger::Transaction transaction(offline.cluster().ledger());
   const auto before = transaction.savepoint();
   GroupOutcome most;
+  model::Plan plan;  // of `most`, its devices included
   for (std::size_t members = 1; members <= input.waiting.size(); ++members) {
     transaction.roll_back_to(before);
     ++tries;
@@ -69,9 +70,11 @@ DomainRoom RemedySearch::room_in(const placement::Placement& placement, const Gr
     if (outcome.placed() < members) break;
     members = outcome.placed();
     most = std::move(outcome);
+    plan = transaction.take_since(before);
   }
   room.members = most.members.empty() ? 0 : most.placed();
   transaction.roll_back_to(before);
+  offline.cluster().redo(plan, transaction);
   put_next(placement, input, most, transaction, room);
   return room;
 }
@@ -81,19 +84,8 @@ void RemedySearch::put_next(const placement::Placement& placement, const GroupIn
                             const GroupOutcome& most, model::Ledger::Transaction& transaction,
                             DomainRoom& room) {
   const api::Pod* next = nullptr;
-  for (std::size_t i = 0; i < input.waiting.size(); ++i) {
-    const api::Pod& pod = *input.waiting[i];
-    const bool placed = i < most.members.size() && most.members[i].node.valid();
-    if (placed) {
-      const model::PodId id = offline.cluster().find_pod(pod.meta.ns, pod.meta.name);
-      transaction.place(
-          id, most.members[i].node,
-          offline.cluster().charges(id, model::value_of(most.members[i].reservation).node_allocatable),
-          most.members[i].reservation);
-    } else if (!next) {
-      next = &pod;
-    }
-  }
+  for (std::size_t i = 0; i < input.waiting.size() && !next; ++i)
+    if (i >= most.members.size() || !most.members[i].node.valid()) next = input.waiting[i];
   if (!next) return;
   room.next = next->meta.name;
   placement::CycleState state;

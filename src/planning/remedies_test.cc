@@ -380,6 +380,21 @@ TEST_F(RemedyStories, NameTheRoomiestOfManyDomains) {
   EXPECT_EQ(found.found.size(), 3u);
 }
 
+TEST_F(RemedyStories, SayWhichDevicesTheNextMemberLacks) {
+  RemedyCase one{
+      "a gang with devices", node("n1", "", "", "4") + slice("n1", kBig) + group("2", ""), {}, "", true};
+  one.input += device_class("big", "big") + claim("c1", "big", "") + claim("c2", "big", "");
+  for (const std::string n : {"1", "2"})
+    one.input += pod("x" + n, "1", kInGroup + ", resourceClaims: [{name: c, resourceClaimName: c" + n + "}]");
+  const Remedies found = find(one);
+  ASSERT_EQ(found.domains.size(), 1u);
+  EXPECT_EQ(found.domains[0].members, 1u);
+  EXPECT_EQ(found.domains[0].next, "x2");
+  const std::string lacks =
+      "it has no devices for its claims (needs 1 device of class big, 0 are free (d0 taken))";
+  EXPECT_EQ(found.domains[0].lacks, std::vector<std::string>{"1 node: " + lacks});
+}
+
 TEST_F(RemedyStories, WorkAndLessOfThemDoesNot) {
   std::size_t judged = 0;
   for (const RemedyCase& one : kRemedyCases) {
