@@ -11,6 +11,13 @@ namespace {
 using placement::GroupInput;
 using placement::GroupOutcome;
 
+// One example, without its list in brackets: a cell of a table has room for no more.
+placement::RefusedFor shortened(placement::RefusedFor why) {
+  if (why.first.size() > 1) why.first.resize(1);
+  for (placement::RefusedNode& node : why.first) node.why = node.why.substr(0, node.why.find(" ("));
+  return why;
+}
+
 // "node-2: 2 of cpu short", "3 nodes: …"
 std::vector<std::string> lacks_of(const placement::FitError& refused) {
   std::vector<std::string> lacks;
@@ -19,7 +26,7 @@ std::vector<std::string> lacks_of(const placement::FitError& refused) {
     lacks.push_back(amount ? why.lacks->nearest + ": " + why.lacks->missing.text() + " of " + why.subject +
                                  " short"
                            : std::to_string(why.count) + (why.count == 1 ? " node: " : " nodes: ") +
-                                 placement::lack_words(why));
+                                 placement::lack_words(shortened(why)));
   }
   if (!refused.everywhere.empty()) lacks.push_back(refused.everywhere);
   return lacks;
