@@ -693,23 +693,32 @@ void put_member(CoreBench& bench, GroupInput& input, int number, const std::stri
   input.waiting.push_back(bench.view.pods.find("default", pod));
 }
 
+// The name of the i-th node, without devices.
+std::string put_node_in_rack(CoreBench& bench, int i, int nodes_of_a_rack) {
+  const std::string node = "node-" + std::to_string(i);
+  bench.put(api::Kind::Node,
+            R"("name":")" + node + R"(","labels":{"rack":"r)" + std::to_string(i / nodes_of_a_rack) + "\"}",
+            R"("status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}})");
+  return node;
+}
+
+api::PodGroup gang_of(int members) {
+  api::PodGroup group;
+  group.meta.ns = "default";
+  group.meta.name = group.meta.uid = "g";
+  group.gang_min = members;
+  return group;
+}
+
 // A gang of 21 that must be in one rack, and each member takes all devices of a node: no rack has more than
 // 20 nodes. Between the turns one device is taken or given back.
 void GangThatFitsInNoRack100000Devices(benchmark::State& state) {
   constexpr int kNodes = 12'500, kNodesOfARack = 20;
   CoreBench bench(0);
   put_class_of(bench, "gpu", true);
-  for (int i = 0; i < kNodes; ++i) {
-    const std::string node = "node-" + std::to_string(i);
-    bench.put(api::Kind::Node,
-              R"("name":")" + node + R"(","labels":{"rack":"r)" + std::to_string(i / kNodesOfARack) + "\"}",
-              R"("status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}})");
-    put_devices(bench, node, "gpu", "gpu");
-  }
-  api::PodGroup group;
-  group.meta.ns = "default";
-  group.meta.name = group.meta.uid = "g";
-  group.gang_min = kNodesOfARack + 1;
+  for (int i = 0; i < kNodes; ++i)
+    put_devices(bench, put_node_in_rack(bench, i, kNodesOfARack), "gpu", "gpu");
+  api::PodGroup group = gang_of(kNodesOfARack + 1);
   group.topology_keys = {"rack"};
   GroupInput input;
   input.group = &group;
@@ -750,17 +759,11 @@ void wished_gang(benchmark::State& state, int nodes, int members, Gear gear) {
   put_class_of(bench, "gpu", by_driver);
   put_class_of(bench, "nic", by_driver);
   for (int i = 0; i < nodes; ++i) {
-    const std::string node = "node-" + std::to_string(i);
-    bench.put(api::Kind::Node,
-              R"("name":")" + node + R"(","labels":{"rack":"r)" + std::to_string(i / 100) + "\"}",
-              R"("status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}})");
+    const std::string node = put_node_in_rack(bench, i, 100);
     if (devices) put_devices(bench, node, "gpu", "gpu");
     if (gear > Gear::Gpus) put_devices(bench, node, "nic", by_driver ? "nic" : "gpu");
   }
-  api::PodGroup group;
-  group.meta.ns = "default";
-  group.meta.name = group.meta.uid = "g";
-  group.gang_min = members;
+  const api::PodGroup group = gang_of(members);
   GroupInput input;
   input.group = &group;
   placement::GroupWish wish;

@@ -4,8 +4,16 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace berth {
+
+// The value's own bytes: as many for every value of its type.
+template <class Plain>
+void append_plain(std::string& key, const Plain& value) {
+  static_assert(std::is_trivially_copyable_v<Plain>);
+  key.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
 
 // As varint: seven bits a byte, the lowest first.
 inline void append_key(std::string& key, std::uint64_t number) {

@@ -16,10 +16,6 @@ Value no_conversion(const char* to) {
   return Value::error(std::string("type conversion error from 'string' to '") + to + "'");
 }
 
-Value unchanged(Args a, Runtime&) {
-  return a[0];
-}
-
 template <class Number>
 bool parsed(std::string_view text, Number& number) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
@@ -150,6 +146,10 @@ constexpr FunctionRow kConversionsRows[] = {
 };
 
 }  // namespace
+
+Value unchanged(Args a, Runtime&) {
+  return a[0];
+}
 
 std::span<const FunctionRow> conversion_rows() {
   return kConversionsRows;

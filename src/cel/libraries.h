@@ -30,6 +30,9 @@ std::uint64_t cost_of_items(std::span<const Extent> args, const Extent& result);
 std::uint64_t cost_of_regex(std::span<const Extent> args, const Extent& result);  // text by pattern
 std::uint64_t tenth(std::uint64_t size);                                          // rounded up
 
+// The argument, of conversions that change nothing.
+Value unchanged(std::span<Value> args, Runtime& runtime);
+
 // "no such overload: name(types)".
 Value no_overload(std::string_view function, std::span<const Value> args);
 

@@ -156,10 +156,6 @@ Value size(Args a, Runtime&) {
 Value type_of(Args a, Runtime&) {
   return Value::of_type(std::string(a[0].type_name()));
 }
-Value same(Args a, Runtime&) {
-  return a[0];
-}
-
 std::uint64_t equality_cost(Extents a, const Extent&) {
   return tenth(std::min(size_of(a[0]), size_of(a[1])));
 }
@@ -261,7 +257,7 @@ constexpr FunctionRow kOperatorsRows[] = {
     {"size", "list(A).() int", size},
     {"size", "map(A, B).() int", size},
     {"type", "(A) type(A)", type_of},
-    {"dyn", "(A) dyn", same},
+    {"dyn", "(A) dyn", unchanged},
     {"cel.@mapInsert", "(map(A, B), A, B) map(A, B)", map_insert_value},
     {"cel.@mapInsert", "(map(A, B), map(A, B)) map(A, B)", map_insert_map},
 };

@@ -7,6 +7,7 @@
 #include "api/kinds/core_parts.h"
 #include "api/kinds/document.h"
 #include "api/types/pod.h"
+#include "cli/kube_scheduler_configuration.h"
 
 namespace berth::cli {
 namespace {
@@ -15,7 +16,6 @@ using api::FieldErrors;
 using placement::UtilizationPoint;
 using placement::WeightedResource;
 
-constexpr std::string_view kArgumentsVersion = "kubescheduler.config.k8s.io/v1";
 constexpr std::int64_t kScoreMax = 10;  // of a shape's point
 constexpr std::int64_t kPercentMax = 100;
 constexpr Duration kTimeoutMin = Duration::seconds(1);
@@ -262,9 +262,10 @@ Status check_head(const YamlPlace& args, const std::string& plugin) {
   if (kind != plugin + "Args")
     return args.at("kind").refused("args for plugin " + plugin + " were not of type " + plugin + "Args." +
                                    "kubescheduler.config.k8s.io, got " + kind);
-  const std::string version = TRY(args.at("apiVersion").text(kArgumentsVersion));
-  if (version != kArgumentsVersion)
-    return args.at("apiVersion").refused("is \"" + version + "\": write " + std::string(kArgumentsVersion));
+  const std::string version = TRY(args.at("apiVersion").text(kKubeSchedulerVersion));
+  if (version != kKubeSchedulerVersion)
+    return args.at("apiVersion")
+        .refused("is \"" + version + "\": write " + std::string(kKubeSchedulerVersion));
   return {};
 }
 

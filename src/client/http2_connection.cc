@@ -10,10 +10,6 @@
 namespace berth::client {
 namespace {
 
-Error broken(std::string sentence) {
-  return Error(ErrorCode::Unavailable, std::move(sentence));
-}
-
 std::string_view view(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
@@ -174,7 +170,8 @@ Status Http2Connection::move_bytes(short ready) {
 
 Status Http2Connection::begin_session() {
   nghttp2_session* session = nullptr;
-  if (nghttp2_session_client_new(&session, Callbacks::all(), this) != 0) return broken("no HTTP/2 session");
+  if (nghttp2_session_client_new(&session, Callbacks::all(), this) != 0)
+    return broken_connection("no HTTP/2 session");
   session_.reset(session);
   const nghttp2_settings_entry settings[] = {
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
@@ -198,7 +195,8 @@ Status Http2Connection::read() {
       if (bytes.empty()) break;
       const auto* const input = reinterpret_cast<const std::uint8_t*>(bytes.data());
       const ssize_t taken = nghttp2_session_mem_recv(session_.get(), input, bytes.size());
-      if (taken < 0) return broken(std::string("no HTTP/2: ") + nghttp2_strerror(static_cast<int>(taken)));
+      if (taken < 0)
+        return broken_connection(std::string("no HTTP/2: ") + nghttp2_strerror(static_cast<int>(taken)));
     }
     if (size < kTlsReadBytes) break;
   }
@@ -206,10 +204,11 @@ Status Http2Connection::read() {
 }
 
 Status Http2Connection::check_liveness() {
-  if (phase_ == Phase::Opening && now_ >= connect_deadline_) return broken("no connection in time");
+  if (phase_ == Phase::Opening && now_ >= connect_deadline_)
+    return broken_connection("no connection in time");
   const HttpFetcherOptions& options = shared_.options;
   if (pinged_at_.is_set() && now_ - pinged_at_ >= options.ping_timeout)
-    return broken("the server is silent: a PING was not answered");
+    return broken_connection("the server is silent: a PING was not answered");
   if (!pinged_at_.is_set() && now_ - heard_at_ >= options.ping_after_silence) {
     nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
     pinged_at_ = now_;
@@ -233,7 +232,7 @@ Status Http2Connection::write() {
     TRY(stream_->write(plain_));
   }
   if (!nghttp2_session_want_read(session_.get()) && !nghttp2_session_want_write(session_.get()))
-    return broken("the HTTP/2 session ended");
+    return broken_connection("the HTTP/2 session ended");
   return {};
 }
 
@@ -242,7 +241,8 @@ Status Http2Connection::fill() {
     while (plain_.size() < kHttp2WriteBytes) {
       const std::uint8_t* bytes = nullptr;
       const ssize_t size = nghttp2_session_mem_send(session_.get(), &bytes);
-      if (size < 0) return broken(std::string("no HTTP/2: ") + nghttp2_strerror(static_cast<int>(size)));
+      if (size < 0)
+        return broken_connection(std::string("no HTTP/2: ") + nghttp2_strerror(static_cast<int>(size)));
       if (size == 0) break;
       plain_.append(view(bytes, static_cast<std::size_t>(size)));
     }

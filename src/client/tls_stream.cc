@@ -34,10 +34,6 @@ std::string with_reason(std::string sentence) {
   return sentence;
 }
 
-Error tls_failed(std::string sentence) {
-  return Error(ErrorCode::Unavailable, std::move(sentence));
-}
-
 Error invalid(std::string sentence) {
   return Error(ErrorCode::Invalid, with_reason(std::move(sentence)));
 }
@@ -112,6 +108,10 @@ void FreeTls::operator()(addrinfo* addresses) const {
   freeaddrinfo(addresses);
 }
 
+Error broken_connection(std::string sentence) {
+  return Error(ErrorCode::Unavailable, std::move(sentence));
+}
+
 Result<TlsContext> client_tls(const ClusterAccess& access) {
   TlsContext context(SSL_CTX_new(TLS_client_method()));
   if (!context) return invalid("no TLS context");
@@ -147,7 +147,7 @@ Result<std::unique_ptr<TlsStream>> TlsStream::connect(ssl_ctx_st* context, const
   addrinfo* found = nullptr;
   if (is_address(server.host)) hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
   if (const int failure = getaddrinfo(server.host.c_str(), server.port.c_str(), &hints, &found))
-    return tls_failed(server.authority + " has no address: " + gai_strerror(failure));
+    return broken_connection(server.authority + " has no address: " + gai_strerror(failure));
   std::unique_ptr<TlsStream> stream(new TlsStream(context, name));
   stream->addresses_.reset(found);
   stream->next_address_ = found;
@@ -178,7 +178,7 @@ Status TlsStream::try_next_address(Time now) {
     }
     trouble_ = std::string("no connection: ") + std::strerror(errno);
   }
-  return tls_failed(trouble_);
+  return broken_connection(trouble_);
 }
 
 Result<bool> TlsStream::advance(Time now) {
@@ -199,7 +199,7 @@ Result<bool> TlsStream::finish_connect() {
   int failure = 0;
   socklen_t size = sizeof failure;
   ::getsockopt(file_, SOL_SOCKET, SO_ERROR, &failure, &size);
-  if (failure != 0) return tls_failed(std::string("no connection: ") + std::strerror(failure));
+  if (failure != 0) return broken_connection(std::string("no connection: ") + std::strerror(failure));
   TRY(begin_handshake());
   return shake_hands();
 }
@@ -214,11 +214,12 @@ Status TlsStream::begin_handshake() {
   tls_.reset(SSL_new(context_));
   BIO* const received = BIO_new(BIO_s_mem());
   BIO* const written = BIO_new(BIO_s_mem());
-  if (!tls_ || !received || !written) return tls_failed("no TLS session");
+  if (!tls_ || !received || !written) return broken_connection("no TLS session");
   BIO_set_mem_eof_return(received, -1);
   SSL_set_bio(tls_.get(), received, written);
   SSL_set_connect_state(tls_.get());
-  if (!expect_name(tls_.get(), name_)) return tls_failed(with_reason("\"" + name_ + "\" is no server name"));
+  if (!expect_name(tls_.get(), name_))
+    return broken_connection(with_reason("\"" + name_ + "\" is no server name"));
   state_ = State::Handshaking;
   return {};
 }
@@ -235,7 +236,7 @@ Result<bool> TlsStream::shake_hands() {
       const long verified = SSL_get_verify_result(tls_.get());
       std::string sentence = with_reason("no TLS connection");
       if (verified != X509_V_OK) sentence += std::string(": ") + X509_verify_cert_error_string(verified);
-      return tls_failed(std::move(sentence));
+      return broken_connection(std::move(sentence));
     }
     TRY(flush());
     if (done == 1) break;
@@ -254,11 +255,11 @@ bool TlsStream::speaks_h2() const {
 
 Result<std::size_t> TlsStream::receive() {
   const ssize_t size = ::recv(file_, room_.data(), room_.size(), 0);
-  if (size == 0) return tls_failed("the server closed the connection");
+  if (size == 0) return broken_connection("the server closed the connection");
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::size_t{0};
-  if (size < 0) return tls_failed(std::string("the connection broke: ") + std::strerror(errno));
+  if (size < 0) return broken_connection(std::string("the connection broke: ") + std::strerror(errno));
   if (BIO_write(SSL_get_rbio(tls_.get()), room_.data(), static_cast<int>(size)) != size)
-    return tls_failed("no memory for what was received");
+    return broken_connection("no memory for what was received");
   return static_cast<std::size_t>(size);
 }
 
@@ -269,15 +270,15 @@ Result<std::string_view> TlsStream::decrypted() {
   const int reason = SSL_get_error(tls_.get(), size);
   take_encrypted();  // an answer to a key update, or an alert
   if (reason == SSL_ERROR_WANT_READ) return std::string_view();
-  if (reason == SSL_ERROR_ZERO_RETURN) return tls_failed("the server closed the connection");
-  return tls_failed(with_reason("the TLS connection broke"));
+  if (reason == SSL_ERROR_ZERO_RETURN) return broken_connection("the server closed the connection");
+  return broken_connection(with_reason("the TLS connection broke"));
 }
 
 Status TlsStream::write(std::string_view plain) {
   ERR_clear_error();
   std::size_t written = 0;
   if (!plain.empty() && SSL_write_ex(tls_.get(), plain.data(), plain.size(), &written) != 1)
-    return tls_failed(with_reason("the TLS connection broke"));
+    return broken_connection(with_reason("the TLS connection broke"));
   take_encrypted();
   return {};
 }
@@ -295,7 +296,7 @@ Status TlsStream::flush() {
     const ssize_t size = ::send(file_, unsent_.data() + sent_, unsent_.size() - sent_, MSG_NOSIGNAL);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return {};
-    if (size < 0) return tls_failed(std::string("the connection broke: ") + std::strerror(errno));
+    if (size < 0) return broken_connection(std::string("the connection broke: ") + std::strerror(errno));
     sent_ += static_cast<std::size_t>(size);
   }
   unsent_.clear();

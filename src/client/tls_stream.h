@@ -33,6 +33,9 @@ struct FreeTls {
 };
 using TlsContext = std::unique_ptr<ssl_ctx_st, FreeTls>;
 
+// Unavailable: of a connection that does not come about, or ends.
+Error broken_connection(std::string sentence);
+
 // TLS 1.2 or newer, offering h2 and http/1.1; authorities (the machine's own when `access` names none) and
 // client certificate of `access`. Refuses (Invalid) PEM texts that do not parse or do not fit together.
 Result<TlsContext> client_tls(const ClusterAccess& access);

@@ -7,7 +7,8 @@
 
 #include "base/base64.h"
 #include "server/test_bench.h"
-#include "store/simulated_disk.h"
+#include "server/test_store.h"
+#include "server/transport/test_certificates.h"
 
 namespace berth::server {
 namespace {
@@ -47,18 +48,6 @@ constexpr const char* kUnreadableRequest =
     "TUJnPT0KLS0tLS1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg==";
 
 constexpr const char* kRequestsPath = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-
-struct FreeCertificate {
-  void operator()(X509* certificate) const { X509_free(certificate); }
-};
-using Parsed = std::unique_ptr<X509, FreeCertificate>;
-
-Parsed parsed(const std::string& pem) {
-  BIO* memory = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
-  Parsed certificate(PEM_read_bio_X509(memory, nullptr, nullptr, nullptr));
-  BIO_free_all(memory);
-  return certificate;
-}
 
 class CertificateSignerTest : public testing::Test, protected ServerBench {
  protected:
@@ -120,7 +109,7 @@ TEST_F(CertificateSignerTest, AnApprovedRequestGetsACertificate) {
   const std::string pem = result_of("c");
   ASSERT_TRUE(pem.starts_with("-----BEGIN CERTIFICATE-----")) << pem;
   EXPECT_EQ(result_of("c"), pem);
-  const Parsed issued = parsed(pem), authority = parsed(ca.certificate_pem);
+  const ReadCertificate issued = read_certificate(pem), authority = read_certificate(ca.certificate_pem);
   char subject[100];
   EXPECT_STREQ(X509_NAME_oneline(X509_get_subject_name(issued.get()), subject, sizeof subject),
                "/O=dev/CN=eve");
@@ -129,10 +118,6 @@ TEST_F(CertificateSignerTest, AnApprovedRequestGetsACertificate) {
   time_t end = (clock.now() + Duration::seconds(3600)).whole_seconds();
   EXPECT_EQ(ASN1_TIME_cmp_time_t(X509_get0_notAfter(issued.get()), end), 0);
 }
-
-struct OneDisk {
-  store::SimulatedDisk disk{1};
-};
 
 class SignerOnADisk : protected OneDisk, public CertificateSignerTest {
  protected:

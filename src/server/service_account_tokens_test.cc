@@ -5,7 +5,7 @@
 
 #include "base/base64.h"
 #include "server/test_bench.h"
-#include "store/simulated_disk.h"
+#include "server/test_store.h"
 
 namespace berth::server {
 namespace {
@@ -319,11 +319,7 @@ TEST_F(TokenSecretTest, AnAccountDoesNotNameASecretThatIsGone) {
   EXPECT_EQ(to_string(ask("GET", kRobot).body.part("secrets")), R"([{"name":"other"}])");
 }
 
-struct DiskOfTokens {
-  store::SimulatedDisk disk{1};
-};
-
-class TokenSecretOnADisk : protected DiskOfTokens, public TokenSecretTest {
+class TokenSecretOnADisk : protected OneDisk, public TokenSecretTest {
  protected:
   TokenSecretOnADisk() : TokenSecretTest({.directory = "store"}, &disk) {}
 };

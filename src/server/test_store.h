@@ -7,9 +7,15 @@
 #include <string_view>
 #include <utility>
 
+#include "store/simulated_disk.h"
 #include "store/store.h"
 
 namespace berth::server {
+
+// A base of benches whose store is on a disk: it comes before the store.
+struct OneDisk {
+  store::SimulatedDisk disk{1};
+};
 
 // `inner` outlives it.
 class ForwardingStore : public store::Store {

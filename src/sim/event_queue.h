@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/time.h"
 
 namespace berth::sim {
@@ -45,6 +46,17 @@ class EventQueue {
   Time now_;
   std::uint64_t last_sequence_ = 0;
   std::vector<Event> heap_;
+};
+
+// The world's time, as a monotonic clock too: of the API server, and of Leases. The queue outlives it.
+class WorldClock final : public Clock {
+ public:
+  explicit WorldClock(const EventQueue& events) : events_(events) {}
+  Time now() const override { return events_.now(); }
+  Time monotonic() const override { return events_.now(); }
+
+ private:
+  const EventQueue& events_;
 };
 
 }  // namespace berth::sim

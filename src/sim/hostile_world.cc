@@ -15,17 +15,6 @@ namespace {
 constexpr std::size_t kDocumentsKeptBytes = 4 * 1024 * 1024;
 constexpr std::size_t kDecodedBytesMax = 4 * 1024 * 1024;  // of all processes
 
-// The API server's clock: the world's time.
-class ServerClock final : public Clock {
- public:
-  explicit ServerClock(const EventQueue& events) : events_(events) {}
-  Time now() const override { return events_.now(); }
-  Time monotonic() const override { return events_.now(); }
-
- private:
-  const EventQueue& events_;
-};
-
 }  // namespace
 
 struct HostileWorld::Parts {
@@ -46,7 +35,7 @@ struct HostileWorld::Parts {
 
   const api::Gates gates;
   EventQueue events{kWorldStart};
-  ServerClock clock{events};
+  WorldClock clock{events};
   SeededRandom random;
   InlineExecutor executor;
   std::unique_ptr<store::Store> store;

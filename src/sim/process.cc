@@ -19,17 +19,6 @@ constexpr Duration kWakeMin = Duration::millis(1);  // between two wake-ups of a
 
 }  // namespace
 
-// The world's time as a monotonic clock: the clock of Leases.
-class WorldClock final : public Clock {
- public:
-  explicit WorldClock(const EventQueue& events) : events_(events) {}
-  Time now() const override { return events_.now(); }
-  Time monotonic() const override { return events_.now(); }
-
- private:
-  const EventQueue& events_;
-};
-
 struct Process::Incarnation {
   static plane::ControlPlaneOptions parts_of(const ProcessOptions& options, int number) {
     plane::ControlPlaneOptions parts = options.parts;

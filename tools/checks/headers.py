@@ -13,7 +13,7 @@ import pathlib
 import subprocess
 import tempfile
 
-from .tree import Finding, PassedBefore
+from .tree import Finding, PassedBefore, late
 
 NAME = "headers"
 PROGRAM = "clang++-19"
@@ -103,14 +103,14 @@ class Compiler:
         return (errors or done.stderr.splitlines() or ["the compiler failed"])[0]
 
     def write_base(self, path):
-        if self.tree.late():
+        if late(self.tree.until):
             return None
         return self.complaint(include(path), "-x", "c++-header", "-fpch-instantiate-templates",
                               "-o", str(self.file_of(path)))
 
     def check(self, path, base):
         """None where the time was over."""
-        if self.tree.late():
+        if late(self.tree.until):
             return None
         if not path.endswith(".h"):
             return self.complaint(self.tree.text(path), "-fsyntax-only", "-x", "c++")

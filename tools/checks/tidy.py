@@ -12,7 +12,7 @@ import subprocess
 import time
 from typing import NamedTuple
 
-from .tree import Finding, PassedBefore
+from .tree import Finding, PassedBefore, late
 
 NAME = "tidy"
 PROGRAM = "clang-tidy-19"
@@ -115,10 +115,6 @@ def cleared(tree, folder, unit, deadline):
             break
         waiting = [source for source in waiting if source not in named]
     return []
-
-
-def late(deadline):
-    return deadline is not None and time.monotonic() > deadline
 
 
 def age_of(tree, path):

@@ -44,6 +44,11 @@ class Allowed(NamedTuple):
     line: int
 
 
+def late(deadline):
+    """By time.monotonic(); None: never."""
+    return deadline is not None and time.monotonic() > deadline
+
+
 def blank(match):
     """The same number of lines and columns, without what was written."""
     return re.sub(r"[^\n]", " ", match.group(0))
@@ -118,9 +123,6 @@ class Tree:
             elif line:
                 ages.setdefault(line, commit)
         return ages
-
-    def late(self):
-        return self.until is not None and time.monotonic() > self.until
 
     @functools.lru_cache(maxsize=None)
     def text(self, path):

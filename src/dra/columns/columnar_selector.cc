@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/key_bytes.h"
 #include "dra/columns/read_view.h"
 
 namespace berth::dra {
@@ -16,10 +17,6 @@ using cel::TruthValue;
 constexpr std::size_t kBlockWords = 64;
 // A logic node costs at most this, besides its operands.
 constexpr std::uint64_t kLogicCost = 2;
-
-void append_code(std::string& key, std::uint32_t code) {
-  key.append(reinterpret_cast<const char*>(&code), sizeof code);
-}
 
 }  // namespace
 
@@ -305,7 +302,8 @@ void ColumnarSelector::run_tuples(Step& step, WordRange words, Bits bits) {
   const auto last_row = static_cast<std::uint32_t>(words.last * kRowsPerWord);
   for (auto row = static_cast<std::uint32_t>(words.first * kRowsPerWord); row < last_row; ++row) {
     step.key.clear();
-    for (std::size_t i = 0; i < step.columns.size(); ++i) append_code(step.key, code_of(i, row));
+    for (std::size_t i = 0; i < step.columns.size(); ++i)
+      append_plain<std::uint32_t>(step.key, code_of(i, row));
     bits.set(words, row, known(step, [&] {
                for (std::size_t i = 0; i < step.columns.size(); ++i) {
                  const std::uint32_t code = code_of(i, row);
@@ -327,7 +325,7 @@ void ColumnarSelector::run_devices(Step& step, WordRange words, Bits bits) {
         std::size_t length = 0;
         step.key.clear();
         for (const auto& column : columns_.columns()) {
-          append_code(step.key, column->code(row));
+          append_plain<std::uint32_t>(step.key, column->code(row));
           if (column->code(row) != kNoValue) length = step.key.size();
         }
         step.key.resize(length);

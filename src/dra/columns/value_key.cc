@@ -1,5 +1,7 @@
 #include "dra/columns/value_key.h"
 
+#include "base/key_bytes.h"
+
 namespace berth::dra {
 namespace {
 
@@ -76,7 +78,7 @@ struct ToKey {
 
   template <class T>
   void append(const T& plain) const {
-    scratch.append(reinterpret_cast<const char*>(&plain), sizeof plain);
+    append_plain(scratch, plain);
   }
   void append(const std::string& text) const {
     append(text.size());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/key_bytes.h"
 #include "dra/pools/capacity.h"
 
 namespace berth::dra {
@@ -15,11 +16,10 @@ void for_each_sub(const CompiledAllocationRequest& compiled, const Visit& visit)
 }
 
 void append(std::uint32_t number, std::string& key) {
-  key.append(reinterpret_cast<const char*>(&number), sizeof number);
+  append_plain(key, number);
 }
 void append(Quantity amount, std::string& key) {
-  const __int128 nanos = amount.nanos();
-  key.append(reinterpret_cast<const char*>(&nanos), sizeof nanos);
+  append_plain<__int128>(key, amount.nanos());
   if (amount.is_beyond_nanos()) key.append(amount.text()).append(1, '\0');
 }
 

@@ -42,7 +42,6 @@ bool Search::wants_more(const CompiledAllocationRequest& compiled, model::NodeId
 SearchOutcome Search::run(const CompiledAllocationRequest& compiled, model::NodeId node, SearchSteps steps,
                           Explain explain) {
   begin(compiled, node, steps.max, explain);
-  was_hard_ = false;
   if (!collect_all(context_)) return SearchOutcome::Error;
   // The plain search answers most requests; a plan pays only for the rest.
   context_.steps_max = std::min(steps.max, plain_budget());
@@ -52,7 +51,6 @@ SearchOutcome Search::run(const CompiledAllocationRequest& compiled, model::Node
   const std::size_t most = std::min(steps.max, steps.hard_max);
   if (outcome == SearchOutcome::OutOfBudget && context_.steps_max < most) {
     context_.steps_max = most;
-    was_hard_ = true;
     outcome = run_with_plan();
   }
   if (outcome == SearchOutcome::Found && scoring_ == DeviceScoring::LeastFragmenting &&

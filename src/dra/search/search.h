@@ -47,8 +47,8 @@ class Search {
 
   // Of the latest run.
   std::size_t steps() const { return context_.steps; }
-  // The plain search did not suffice.
-  bool was_hard() const { return was_hard_; }
+  // The plain search did not suffice. Before certificate() alone.
+  bool was_hard() const { return problem_.has_value(); }
   const std::string& error() const { return context_.error; }
   const std::string& hint() const { return context_.hint; }
   const NodeDevices& devices() const { return *context_.devices; }
@@ -79,7 +79,6 @@ class Search {
   // Of the latest run, if it was needed. Freed when the next run starts, which allocates the same sizes.
   std::optional<Problem> problem_;
   std::optional<SymmetrySearch> symmetry_;
-  bool was_hard_ = false;
   std::size_t plain_steps_ = kPlainStepsPerDevice;
   DeviceScoring scoring_ = DeviceScoring::Reference;
 };

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
+#include "base/key_bytes.h"
+
 namespace berth::dra {
 namespace {
 
 // What costs as much as one step without constraints.
 constexpr std::size_t kConstraintsOfAStep = 2, kKeyBytesOfAStep = 64;
-
-void append_number(std::uint32_t number, std::string& key) {
-  key.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
 
 }  // namespace
 
@@ -60,9 +58,9 @@ SearchOutcome SymmetrySearch::try_alternatives(std::uint32_t claim, std::uint32_
 bool SymmetrySearch::describe(std::uint32_t claim, std::uint32_t request, std::size_t in_claim,
                               std::string& key) const {
   if (problem_.any_admin) return false;
-  append_number(claim, key);
-  append_number(request, key);
-  append_number(static_cast<std::uint32_t>(in_claim), key);
+  append_plain<std::uint32_t>(key, claim);
+  append_plain<std::uint32_t>(key, request);
+  append_plain<std::uint32_t>(key, static_cast<std::uint32_t>(in_claim));
   for (const std::uint32_t uses : pruning_.class_use) {
     key += static_cast<char>(uses & 0xff);
     key += static_cast<char>(uses >> 8);  // a pod's claims have fewer results than two bytes count
@@ -71,9 +69,9 @@ bool SymmetrySearch::describe(std::uint32_t claim, std::uint32_t request, std::s
   for (const ConstraintState& constraint : state_.constraints()[claim]) {
     std::vector<std::uint32_t> values(constraint.values().begin(), constraint.values().end());
     std::sort(values.begin(), values.end());
-    append_number(static_cast<std::uint32_t>(values.size()), key);
-    append_number(constraint.empty() ? 1 : 0, key);
-    for (const std::uint32_t value : values) append_number(value, key);
+    append_plain<std::uint32_t>(key, static_cast<std::uint32_t>(values.size()));
+    append_plain<std::uint32_t>(key, constraint.empty() ? 1 : 0);
+    for (const std::uint32_t value : values) append_plain<std::uint32_t>(key, value);
   }
   return key.size() <= kStateBytesMax;
 }
@@ -84,7 +82,7 @@ void SymmetrySearch::describe_shares(std::string& key) const {
   for (std::uint32_t place = 0; place < pruning_.uses.size(); ++place) {
     if (pruning_.uses[place] == 0 || pruning_.used.test(place)) continue;
     std::string& share = shares.emplace_back();
-    append_number(problem_.class_of[place], share);
+    append_plain<std::uint32_t>(share, problem_.class_of[place]);
     CapacityMap sum;
     for (const Pick& pick : state_.picks())
       if (pick.place == problem_.places[place])

@@ -3,20 +3,17 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/key_bytes.h"
+
 namespace berth::placement {
 namespace {
-
-template <class Number>
-void put_number(Number number, std::string& key) {
-  key.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
 
 // The parts in an order of their own, each with its length.
 std::string joined(std::vector<std::string> parts) {
   std::sort(parts.begin(), parts.end());
   std::string key;
   for (const std::string& part : parts) {
-    put_number(static_cast<std::uint32_t>(part.size()), key);
+    append_plain(key, static_cast<std::uint32_t>(part.size()));
     key += part;
   }
   return key;
@@ -100,8 +97,8 @@ bool TreeSearch::place_copies(std::size_t kind, std::size_t left, std::size_t fi
     if (room_from[p] - here + static_cast<std::int64_t>(spare) < static_cast<std::int64_t>(left)) break;
     if (!budget_.spend(p % kNodesOfAStep == 0 ? 1 : 0)) return false;
     std::string key;
-    put_number(problem_.class_of[one.nodes[p]], key);
-    for (const std::uint16_t count : loads_[one.nodes[p]].counts) put_number(count, key);
+    append_plain(key, problem_.class_of[one.nodes[p]]);
+    for (const std::uint16_t count : loads_[one.nodes[p]].counts) append_plain(key, count);
     if (!tried.insert(std::move(key)).second || !takes(kind, one.nodes[p])) continue;
     if (place_one(kind, left, p, room_from)) return true;
     if (budget_.ended()) return false;
@@ -157,8 +154,8 @@ void TreeSearch::put_counts(const std::vector<std::uint16_t>& counts, std::size_
                             std::string& key) const {
   for (std::size_t k = 0; k < end; ++k) {
     if (counts[k] == 0 || !is_sticky(k)) continue;
-    put_number(static_cast<std::uint16_t>(k), key);
-    put_number(counts[k], key);
+    append_plain(key, static_cast<std::uint16_t>(k));
+    append_plain(key, counts[k]);
   }
 }
 
@@ -170,7 +167,7 @@ std::string TreeSearch::seated_key(NodesBy by) const {
     put_counts(loads_[node].counts, problem_.kinds.size(), counts);
     if (counts.empty()) continue;
     std::string& part = parts.emplace_back();
-    put_number(by == NodesBy::Index ? node : problem_.class_of[node], part);
+    append_plain(part, by == NodesBy::Index ? node : problem_.class_of[node]);
     part += counts;
   }
   return joined(std::move(parts));
@@ -206,7 +203,7 @@ bool TreeSearch::takes_together(std::size_t kind, std::uint32_t node) {
   counts.resize(problem_.kinds.size());
   ++counts[kind];
   std::string key;
-  put_number(problem_.class_of[node], key);
+  append_plain(key, problem_.class_of[node]);
   put_counts(counts, counts.size(), key);
   if (const auto known = together_.find(key); known != together_.end()) return known->second;
   const bool taken = judge_together(problem_.nodes[node], counts);
@@ -323,13 +320,13 @@ std::string TreeSearch::state_key(std::size_t kind) const {
   std::vector<std::string> parts;
   for (const std::uint32_t node : touched_) {
     std::string& part = parts.emplace_back();
-    put_number(problem_.class_of[node], part);
-    for (std::size_t r = 0; r < resources_; ++r) put_number(free_[node * resources_ + r], part);
+    append_plain(part, problem_.class_of[node]);
+    for (std::size_t r = 0; r < resources_; ++r) append_plain(part, free_[node * resources_ + r]);
     if (kind < sticky_end_) put_counts(loads_[node].counts, kind, part);
   }
   std::string key;
-  put_number(kind, key);
-  for (const std::size_t placed : placed_) put_number(placed, key);
+  append_plain(key, kind);
+  for (const std::size_t placed : placed_) append_plain(key, placed);
   return key + joined(std::move(parts));
 }
 

@@ -5,20 +5,9 @@
 #include <map>
 #include <set>
 
+#include "base/key_bytes.h"
+
 namespace berth::placement {
-namespace {
-
-template <class Number>
-void put_bytes(Number number, std::string& key) {
-  key.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-template <class Object>
-void put_bytes(const Object* object, std::string& key) {
-  put_bytes(reinterpret_cast<std::uintptr_t>(object), key);
-}
-
-}  // namespace
-
 std::int64_t TreeDevices::count(const Placement& placement) {
   const auto [at, is_new] = counted_.try_emplace(&placement, 0);
   if (is_new)
@@ -151,11 +140,11 @@ bool TreeDescent::is_refuted_on_its_ground(std::size_t at) {
   const Placement* const placement = grounds_of_[at]->placement;
   std::vector<std::size_t> there;
   std::string key;
-  put_bytes(placement, key);
+  append_plain(key, placement);
   for (const std::size_t other : touched_) {
     if (!units_[other].kind || grounds_of_[other]->placement != placement) continue;
     there.push_back(other);
-    put_bytes(other, key);
+    append_plain(key, other);
   }
   const auto known = refuted_on_ground_.find(key);
   if (known != refuted_on_ground_.end()) return known->second;
@@ -335,13 +324,13 @@ std::string TreeDescent::state_key(std::size_t at) const {
   };
   std::map<std::pair<std::size_t, std::uint32_t>, Taken> taken;
   std::string key;
-  put_bytes(at, key);
+  append_plain(key, at);
   for (const std::size_t i : touched_) {
     const Ground& ground = *grounds_of_[i];
     const std::uint32_t domain = TreeGrounds::domain_of(*ground.placement).index();
     if (!units_[i].kind) {
-      put_bytes(domain, key);
-      put_bytes(placed_[i], key);
+      append_plain(key, domain);
+      append_plain(key, placed_[i]);
       continue;
     }
     Taken& there = taken[{ground.chain, domain}];
@@ -354,18 +343,18 @@ std::string TreeDescent::state_key(std::size_t at) const {
   for (const auto& [where, there] : taken) {
     std::string& part = parts.emplace_back();
     const topology::Tree& tree = grounds_.topology(where.first).tree();
-    put_bytes(where.first, part);
-    put_bytes(tree.domain(topology::DomainId(where.second)).parent.index(), part);
+    append_plain(part, where.first);
+    append_plain(part, tree.domain(topology::DomainId(where.second)).parent.index());
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
       const topology::FitCounts* const counts = counts_[kind][where.first];
-      put_bytes(counts ? counts->sum(topology::DomainId(where.second)) : kFitCountMax, part);
-      put_bytes(there.members[kind], part);
+      append_plain(part, counts ? counts->sum(topology::DomainId(where.second)) : kFitCountMax);
+      append_plain(part, there.members[kind]);
     }
     for (std::size_t devices = 0; devices < devices_.size(); ++devices) {
-      put_bytes(device_room(devices, *there.placement), part);
-      put_bytes(there.members[kinds_.size() + devices], part);
+      append_plain(part, device_room(devices, *there.placement));
+      append_plain(part, there.members[kinds_.size() + devices]);
     }
-    if (there.members.back() > 0) put_bytes(where.second, part);  // not counted: like no other
+    if (there.members.back() > 0) append_plain(part, where.second);  // not counted: like no other
   }
   std::ranges::sort(parts);
   for (const std::string& part : parts) key += part;

@@ -12,24 +12,16 @@
 #include <utility>
 
 #include "server/transport/subject_names.h"
+#include "server/transport/test_certificates.h"
 
 namespace berth::server {
 namespace {
 
-using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
-
 const Time kNow = Time::from_seconds(1'800'000'000);
 
-Certificate read_pem(const std::string& pem) {
-  BIO* bio = BIO_new_mem_buf(pem.data(), -1);
-  Certificate certificate(PEM_read_bio_X509(bio, nullptr, nullptr, nullptr), X509_free);
-  BIO_free_all(bio);
-  return certificate;
-}
-
 bool issued_by(const Identity& leaf, const Identity& ca) {
-  const Certificate issuer = read_pem(ca.certificate_pem);
-  return X509_verify(read_pem(leaf.certificate_pem).get(), X509_get0_pubkey(issuer.get())) == 1;
+  const ReadCertificate issuer = read_certificate(ca.certificate_pem);
+  return X509_verify(read_certificate(leaf.certificate_pem).get(), X509_get0_pubkey(issuer.get())) == 1;
 }
 
 std::string new_directory() {
@@ -40,7 +32,7 @@ std::string new_directory() {
 
 TEST(Certificates, TheServerIsKnownByAllItsNames) {
   const Certificates made = generate_certificates({"10.0.0.7", "berth.example.com"}, kNow).value();
-  const Certificate server = read_pem(made.server.certificate_pem);
+  const ReadCertificate server = read_certificate(made.server.certificate_pem);
   EXPECT_TRUE(issued_by(made.server, made.ca));
   EXPECT_TRUE(issued_by(made.admin, made.ca));
   for (const char* host : {"localhost", "kubernetes", "kubernetes.default.svc", "berth.example.com"})
@@ -48,10 +40,11 @@ TEST(Certificates, TheServerIsKnownByAllItsNames) {
   for (const char* address : {"127.0.0.1", "::1", "10.0.0.7"})
     EXPECT_EQ(X509_check_ip_asc(server.get(), address, 0), 1) << address;
   EXPECT_NE(X509_check_ip_asc(server.get(), "10.0.0.8", 0), 1);
-  EXPECT_EQ(X509_check_ca(read_pem(made.ca.certificate_pem).get()), 1);
+  EXPECT_EQ(X509_check_ca(read_certificate(made.ca.certificate_pem).get()), 1);
   EXPECT_EQ(X509_check_purpose(server.get(), X509_PURPOSE_SSL_SERVER, 0), 1);
   EXPECT_EQ(X509_check_purpose(server.get(), X509_PURPOSE_SSL_CLIENT, 0), 0);
-  EXPECT_EQ(X509_check_purpose(read_pem(made.admin.certificate_pem).get(), X509_PURPOSE_SSL_CLIENT, 0), 1);
+  EXPECT_EQ(
+      X509_check_purpose(read_certificate(made.admin.certificate_pem).get(), X509_PURPOSE_SSL_CLIENT, 0), 1);
 }
 
 TEST(Certificates, AreKeptInPrivateFiles) {
