@@ -155,6 +155,20 @@ std::optional<DeviceCount> Allocator::count_whole(const AllocationRequest& compi
   return count;
 }
 
+bool Allocator::has_selector_error(const AllocationRequest& any, model::NodeId node) {
+  const NodeDevices& devices = state_->inventory.of(node);
+  const auto fails = [&](const CompiledSubRequest& one) {
+    return std::ranges::any_of(devices.order, [&](const DeviceRun& run) {
+      const Mask error = state_->inventory.selected(devices.slice_of(run), one.selectors).error;
+      return (run.here & ~run.blocked & error).any();
+    });
+  };
+  for (const CompiledClaim& claim : static_cast<const CompiledAllocationRequest&>(any).claims)
+    for (const CompiledRequest& request : claim.requests)
+      if (std::ranges::any_of(request.alternatives, fails)) return true;
+  return false;
+}
+
 CacheSizes Allocator::cache_sizes() const {
   const Inventory& inventory = state_->inventory;
   return {inventory.kept_nodes(), inventory.kept_slices(), inventory.selector_cache().slots(),

@@ -133,6 +133,9 @@ class Allocator {
   // say what fits: one of them may be shared, draws on counters, has binding conditions, or is of a pool that
   // several nodes reach. Tainted ones count. Cost: as of free_devices().
   std::optional<DeviceCount> count_whole(const AllocationRequest& compiled, model::NodeId node);
+  // Whether a selector fails on a device of the node that is not in use, for any request or alternative. An
+  // allocation may do without this device. Cost: as of free_devices().
+  bool has_selector_error(const AllocationRequest& compiled, model::NodeId node);
   // Current sizes; each is bounded.
   CacheSizes cache_sizes() const;
   // The steps of the latest search.

@@ -453,10 +453,11 @@ TEST(Devices, ABrokenSelectorIsASchedulerError) {
   EXPECT_EQ(bench.event_of("p"), sentence + " pod default/p waits: nearest is 'such'.");
 }
 
-TEST(Devices, AnErrorOnANodeThatIsNotNeededHarmsNobody) {
+// n1 has a device for the pod, n2 one for which the selector fails.
+std::string node_next_to_an_error(int nodes) {
   TestBench bench;
   bench.put_class(kGpu, "sound");
-  for (const char* name : {"n1", "n2"}) bench.put_node({name});
+  for (int i = 1; i <= nodes; ++i) bench.put_node({"n" + std::to_string(i)});
   bench.put_slice("s1", "n1", 1);
   bench.put(api::Kind::ResourceSlice,
             R"({"metadata":{"name":"s2","uid":"us2"},"spec":{"driver":"gpu.example.com","nodeName":"n2",)"
@@ -465,7 +466,13 @@ TEST(Devices, AnErrorOnANodeThatIsNotNeededHarmsNobody) {
   bench.put_claim("c", kGpu);
   bench.put_pod({"p", "1", "", claim_of("c")});
   bench.run();
-  EXPECT_EQ(bench.node_of("p"), "n1");
+  return bench.node_of("p");
+}
+
+TEST(Devices, AnErrorOnANodeThatIsNotNeededFailsThePodInASmallCluster) {
+  EXPECT_EQ(node_next_to_an_error(2), "");
+  EXPECT_EQ(node_next_to_an_error(100), "");
+  EXPECT_EQ(node_next_to_an_error(101), "n1");
 }
 
 // The binder ends the pod's BindRequest, which has one device of claim c, with this step and reason.

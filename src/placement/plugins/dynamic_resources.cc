@@ -61,6 +61,18 @@ std::string class_hint(const model::Cluster& cluster, std::string_view missing) 
   return names_hint(missing, names, cluster.classes().size());
 }
 
+// In a cluster of so many nodes kube-scheduler judges all of them, so a selector that fails on one that the
+// other filters accept fails the pod. In larger ones its answer depends on the nodes that it samples; here
+// the nodes count that are tried. Source: minFeasibleNodesToFind.
+constexpr std::size_t kNodesWithEveryErrorMax = 100;
+
+bool has_selector_error(const SchedulingContext& context, const dra::AllocationRequest& request) {
+  const auto& nodes = context.cluster.live_nodes();
+  return nodes.size() <= kNodesWithEveryErrorMax && std::ranges::any_of(nodes, [&](const auto& one) {
+           return context.allocator.has_selector_error(request, one.second);
+         });
+}
+
 class DynamicResourcesClaims final : public PreFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
@@ -98,6 +110,7 @@ class DynamicResourcesClaims final : public PreFilter {
       return diagnosis.fail(kDynamicResources,
                             std::string(kDynamicResourcesError) + allocation_request.error().message());
     found.allocation_request = std::move(*allocation_request);
+    found.has_selector_error = has_selector_error(*query.context, *found.allocation_request);
   }
   // A claim without room for another consumer, or a class that does not exist.
   std::optional<dra::Certificate> prove(const PodQuery& query) const override {
@@ -271,7 +284,9 @@ class DynamicResources final : public LazyFilter {
     return pod.allocation_request || pod.extended || may_take_of_node(query);
   }
 
+  // A node with a selector error is tried, however well others fit.
   bool prefers(const PodQuery& query) const override {
+    if (claims_of(query).has_selector_error) return true;
     const std::vector<ClaimChoice>& claims = claims_of(query).claims;
     return std::any_of(claims.begin(), claims.end(), [&](const ClaimChoice& choice) {
       const dra::ClaimPtr& claim = query.context->cluster.claim(choice.claim).live;

@@ -17,7 +17,9 @@ struct PodClaims {
   std::vector<ClaimChoice> claims;                                   // in the pod's order
   std::shared_ptr<const dra::AllocationRequest> allocation_request;  // the claims to allocate; null: none
   std::shared_ptr<ExtendedResources> extended;                       // null: none
+  bool has_selector_error = false;  // on a node of a cluster of at most kNodesWithEveryErrorMax
   void clear() {
+    has_selector_error = false;
     claims.clear();
     allocation_request.reset();
     extended.reset();
