@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "api/descriptions.h"
 #include "api/gates.h"
 #include "crd/served_version.h"
 #include "server/served.h"
@@ -28,7 +29,7 @@ constexpr NamedScalar kNamed[] = {
     {api::ValueKind::IntOrString, "io.k8s.apimachinery.pkg.util.intstr.IntOrString", "", "int-or-string"},
 };
 
-// What `kubectl explain` says of the members that every object has; clients match how the sentences begin.
+// What `kubectl explain` says of the members that every object has.
 struct Described {
   std::string_view field, text;
 };
@@ -37,31 +38,14 @@ constexpr Described kOfObject[] = {
     {"kind", "Kind is the type of this object, in CamelCase."},
     {"metadata", "Standard object's metadata."},
 };
-constexpr Described kOfMetadata[] = {
-    {"annotations",
-     "Annotations is a map of texts that tools keep with the object; nothing selects by them."},
-    {"creationTimestamp",
-     "CreationTimestamp is a timestamp of the server: when it created this object, in UTC."},
-    {"deletionGracePeriodSeconds", "DeletionGracePeriodSeconds is the time that the object has to end."},
-    {"deletionTimestamp",
-     "DeletionTimestamp is the time at which the object will be deleted; the server sets it."},
-    {"finalizers", "Finalizers must be empty before the object is removed: each names who has to act first."},
-    {"generateName", "GenerateName is a prefix from which the server makes a name when there is none."},
-    {"generation", "Generation is a number that rises with every change of what is wanted."},
-    {"labels", "Labels is a map of keys and values by which objects are selected."},
-    {"managedFields", "ManagedFields says which manager owns which fields."},
-    {"name", "Name is unique among the objects of a kind in a namespace, and never changes."},
-    {"namespace", "Namespace is where the name is unique; empty for kinds of the whole cluster."},
-    {"ownerReferences", "OwnerReferences lists the objects that this one depends on: it goes with the last."},
-    {"resourceVersion", "ResourceVersion is an opaque value that changes with every write."},
-    {"selfLink", "SelfLink is a legacy field that nothing fills in."},
-    {"uid", "UID is the identity of this object: an object of the same name has another one later."},
-};
 
+void describe(Json& schema, std::string_view text) {
+  if (!text.empty()) schema["description"] = text;
+}
 template <std::size_t N>
 void describe(Json& schema, const Described (&rows)[N], std::string_view field) {
   for (const Described& row : rows)
-    if (row.field == field) schema["description"] = row.text;
+    if (row.field == field) describe(schema, row.text);
 }
 
 const NamedScalar* named_scalar(api::ValueKind kind) {
@@ -132,11 +116,12 @@ class Schemas {
       if (!optional) required.as_array().emplace_back(field.json);
       Json& made = properties[field.json];
       made = property(field, optional);
+      describe(made, api::description_of(type.group, type.name, field.json));
       if (type.is(api::kTopLevel)) describe(made, kOfObject, field.json);
-      if (type.group == "meta.k8s.io" && type.name == "ObjectMeta") describe(made, kOfMetadata, field.json);
     }
     if (!required.as_array().empty()) schema["required"] = std::move(required);
     if (!properties.as_object().empty()) schema["properties"] = std::move(properties);
+    describe(schema, api::description_of(type.group, type.name));
     if (type.is(api::kAtomicStruct)) schema["x-kubernetes-map-type"] = "atomic";
     if (type.is(api::kTopLevel) && type.group != "meta.k8s.io")
       schema["x-kubernetes-group-version-kind"] = Json::array(
