@@ -42,9 +42,10 @@ data=$(mktemp -d)
 ETCD_NO_FSYNC=1 "$rig" etcd "$data" "http://127.0.0.1:$client" "http://127.0.0.1:$peer" \
   >"$data.log" 2>&1 </dev/null &
 etcd=$!
-trap 'kill "$etcd" 2>/dev/null; wait "$etcd" 2>/dev/null; rm -rf "$data" "$data.log"' EXIT
+trap 'kill "$etcd" 2>/dev/null; wait "$etcd" 2>/dev/null; rm -rf "$data" "$data.log" "$data.crds.yaml"' EXIT
 for _ in $(seq 200); do grep -q 'etcd ready' "$data.log" && break; sleep 0.1; done
 export KUBE_INTEGRATION_ETCD_URL=http://127.0.0.1:$client BERTH=$berth BERTH_LOGS=$out/berth
-export BERTH_CRD=${BERTH_CRD:-$here/../rig/bindrequests.crd.yaml}
+export BERTH_CRDS=$data.crds.yaml
+[ $mode = kube ] || "$berth" crds >"$BERTH_CRDS"
 python3 "$here/suite.py" --bin "$cache/bin/$mode" --src "$cache/src" --out "$out" --timeout "$timeout" \
   --sub "$sub" --skip "$skip" --pattern "$pattern"
