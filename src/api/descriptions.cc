@@ -1,6 +1,7 @@
 #include "api/descriptions.h"
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -117,23 +118,25 @@ constexpr GroupTexts kGroups[] = {
     {"storagemigration.k8s.io", kOfMigration},
 };
 
-consteval bool are_sorted() {
-  return std::ranges::is_sorted(kGroups, {}, &GroupTexts::group) &&
-         std::ranges::all_of(kGroups, [](const GroupTexts& one) {
-           return std::ranges::is_sorted(one.texts, {}, &Description::key);
-         });
-}
-static_assert(are_sorted());
+// Equal keys are refused, too.
+static_assert(std::ranges::is_sorted(kGroups, std::ranges::less_equal(), &GroupTexts::group) &&
+              std::ranges::all_of(kGroups, [](const GroupTexts& one) {
+                return std::ranges::is_sorted(one.texts, std::ranges::less_equal(), &Description::key);
+              }));
 
 }  // namespace
 
+std::span<const Description> descriptions_of(std::string_view group) {
+  const auto found = std::ranges::lower_bound(kGroups, group, {}, &GroupTexts::group);
+  return found != std::end(kGroups) && found->group == group ? found->texts : std::span<const Description>();
+}
+
 std::string_view description_of(std::string_view group, std::string_view type, std::string_view field) {
-  const auto texts = std::ranges::lower_bound(kGroups, group, {}, &GroupTexts::group);
-  if (texts == std::end(kGroups) || texts->group != group) return {};
+  const std::span<const Description> texts = descriptions_of(group);
   std::string key(type);
   if (!field.empty()) key.append(".").append(field);
-  const auto found = std::ranges::lower_bound(texts->texts, key, {}, &Description::key);
-  return found != texts->texts.end() && found->key == key ? found->text : std::string_view();
+  const auto found = std::ranges::lower_bound(texts, key, {}, &Description::key);
+  return found != texts.end() && found->key == key ? found->text : std::string_view();
 }
 
 }  // namespace berth::api

@@ -29,7 +29,7 @@ constexpr NamedScalar kNamed[] = {
     {api::ValueKind::IntOrString, "io.k8s.apimachinery.pkg.util.intstr.IntOrString", "", "int-or-string"},
 };
 
-// What `kubectl explain` says of the members that every object has.
+// What `kubectl explain` says of the members that every object has; clients match how the sentences begin.
 struct Described {
   std::string_view field, text;
 };
