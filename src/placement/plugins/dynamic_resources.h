@@ -19,10 +19,10 @@ struct PodClaims {
   std::shared_ptr<ExtendedResources> extended;                       // null: none
   bool has_selector_error = false;  // on a node of a cluster of at most kNodesWithEveryErrorMax
   void clear() {
-    has_selector_error = false;
     claims.clear();
     allocation_request.reset();
     extended.reset();
+    has_selector_error = false;
   }
 };
 

@@ -8,6 +8,7 @@
 #include "base/key_bytes.h"
 
 namespace berth::placement {
+
 std::int64_t TreeDevices::count(const Placement& placement) {
   const auto [at, is_new] = counted_.try_emplace(&placement, 0);
   if (is_new)
