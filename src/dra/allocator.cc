@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "dra/results.h"
+#include "dra/search/unit_measure.h"
 
 namespace berth::dra {
 
@@ -167,6 +168,31 @@ bool Allocator::has_selector_error(const AllocationRequest& any, model::NodeId n
     for (const CompiledRequest& request : claim.requests)
       if (std::ranges::any_of(request.alternatives, fails)) return true;
   return false;
+}
+
+std::optional<UnitsOfChoice> Allocator::units_around(const AllocationRequest& kinds,
+                                                     const AllocationRequest& chosen, model::NodeId node) {
+  Search& search = state_->search;
+  const SearchOutcome outcome = search.run(static_cast<const CompiledAllocationRequest&>(chosen), node,
+                                           {state_->steps_max, 0, kMeasureTriesMax}, Explain::Nothing);
+  if (outcome == SearchOutcome::Error || outcome == SearchOutcome::OutOfBudget) return std::nullopt;
+  NodeDevices& devices = state_->inventory.of(node);
+  const EligibilityCheck check{state_->cluster, state_->inventory, state_->gates, devices, node};
+  UnitMeasure measure(check, devices, static_cast<const CompiledAllocationRequest&>(kinds));
+  if (!measure.applies()) return std::nullopt;
+  UnitsOfChoice units{measure.units(), {}, outcome == SearchOutcome::Found};
+  if (!measure.applies()) return std::nullopt;
+  if (!units.fits) return units;
+  for (const Pick& pick : search.picks()) measure.take(pick.place, pick.consumed);
+  units.after = measure.units();
+  return measure.applies() ? std::optional(std::move(units)) : std::nullopt;
+}
+
+std::optional<UnitSizes> Allocator::unit_sizes(const AllocationRequest& kinds, model::NodeId node) {
+  NodeDevices& devices = state_->inventory.of(node);
+  const EligibilityCheck check{state_->cluster, state_->inventory, state_->gates, devices, node};
+  UnitMeasure measure(check, devices, static_cast<const CompiledAllocationRequest&>(kinds));
+  return measure.applies() ? std::optional(measure.sizes()) : std::nullopt;
 }
 
 CacheSizes Allocator::cache_sizes() const {

@@ -21,11 +21,6 @@ std::shared_ptr<const api::Allocation> carried(const Row& claims, const std::sha
   return nullptr;
 }
 
-bool takes_of_node(const api::ResourceSlice& slice) {
-  return std::any_of(slice.devices.begin(), slice.devices.end(),
-                     [](const api::Device& device) { return !device.node_allocatable.empty(); });
-}
-
 }  // namespace
 
 void Cluster::apply(const client::Delta& delta) {
@@ -126,13 +121,17 @@ void Cluster::pool_changed(PoolId pool) {
     shared_pools_.erase(key);
 }
 
+bool Cluster::devices_take_of_nodes() const {
+  return counting_ == NodeAllocatable::Counted && slice_traits_.take_of_nodes();
+}
+
 void Cluster::apply_slice(const api::ResourceSlice* before,
                           const std::shared_ptr<const api::ResourceSlice>& after) {
   if (before) {
     const PoolId pool = pool_id(before->driver, before->pool);
     pool_changed(pool);
     pools_[pool.index()].slices.erase(before->meta.name);
-    if (takes_of_node(*before)) --taking_slices_;
+    slice_traits_.remove(*before);
     if (!before->node_name.empty()) {
       auto& pools = nodes_[node_id(before->node_name).index()].local_pools;
       if (--pools[pool] == 0) pools.erase(pool);
@@ -149,7 +148,7 @@ void Cluster::apply_slice(const api::ResourceSlice* before,
     for (const auto& [name, capacity] : device.capacity) capacities_.intern(name);
   }
   pools_[pool.index()].slices[after->meta.name] = std::move(slice);
-  if (takes_of_node(*after)) ++taking_slices_;
+  slice_traits_.add(*after);
   if (!after->node_name.empty()) ++nodes_[node_id(after->node_name).index()].local_pools[pool];
   pool_changed(pool);
 }

@@ -18,6 +18,7 @@
 #include "model/node_traits.h"
 #include "model/replica_selectors.h"
 #include "model/rows.h"
+#include "model/slice_traits.h"
 
 namespace berth::model {
 
@@ -60,8 +61,7 @@ class Cluster {
   // Drops the open assumptions of a decision, or of one pod of it.
   void forget(std::string_view decision);
   void forget(std::string_view decision, std::string_view pod_uid);
-  // Adds an assumption unchanged: for replay and rebuild.
-  void assume(Assumption assumption);
+  void assume(Assumption assumption);  // adds it unchanged: for replay and rebuild
   const std::map<std::string, Assumption>& assumptions() const { return assumptions_; }  // by pod UID
   // Claims with a late allocation: their devices are in use.
   const std::set<ClaimId>& late_claims() const { return late_claims_; }
@@ -94,8 +94,8 @@ class Cluster {
   // The device in the newest generation of its pool; null when no slice of it has the device.
   const api::Device* find_offer(std::string_view driver, std::string_view pool,
                                 std::string_view device) const;
-  // Whether a device consumes resources of its node and these are counted.
-  bool devices_take_of_nodes() const { return counting_ == NodeAllocatable::Counted && taking_slices_ > 0; }
+  const SliceTraits& slice_traits() const { return slice_traits_; }
+  bool devices_take_of_nodes() const;  // whether devices consume resources of nodes, and these are counted
   // The charges of a live pod whose devices consume this of its node.
   ResourceAmounts charges(PodId pod, const NodeAllocatablePtr& by_devices) const;
   std::vector<PoolId> pools_of(NodeId id) const;  // with a slice that has this node's name; in no order
@@ -170,7 +170,7 @@ class Cluster {
   DeviceId device_id(PoolId pool, std::string_view name);
 
   NodeAllocatable counting_;
-  std::size_t taking_slices_ = 0;  // slices with a device that consumes resources of its node
+  SliceTraits slice_traits_;
   Ledger ledger_;
   ResourceNames resources_;
   Names<CapacityId> capacities_;

@@ -16,12 +16,16 @@ Millionths part_of(Quantity part, Quantity whole) {
   return static_cast<Millionths>(p * kWhole / w);
 }
 
-PoolSizes::PoolSizes(const NodePool& pool) : members(pool.set_names.size()) {
-  std::vector<Millionths> counters(pool.set_names.size());  // declared in each set
+PoolSizes::PoolSizes(const NodePool& pool) : members(pool.set_names.size()), counters(pool.set_names.size()) {
   std::size_t set = 0;
+  std::uint32_t slot = 0;
   for (const SlicePtr& slice : pool.slices)
-    for (const api::CounterSet& declared : slice->live->shared_counters)
-      if (set < counters.size()) counters[set++] = static_cast<Millionths>(declared.counters.size());
+    for (const api::CounterSet& declared : slice->live->shared_counters) {
+      if (set == counters.size()) break;
+      const auto count = static_cast<std::uint32_t>(declared.counters.size());
+      counters[set++] = {slot, count};
+      slot += count;
+    }
   for (std::uint32_t s = 0; s < pool.slices.size(); ++s) {
     first.push_back(static_cast<std::uint32_t>(sizes.size()));
     for (std::uint32_t d = 0; d < pool.slices[s]->live->devices.size(); ++d) {
@@ -32,7 +36,7 @@ PoolSizes::PoolSizes(const NodePool& pool) : members(pool.set_names.size()) {
       for (const CounterDraw& draw : pool.draws[s][d]) {
         Millionths sum = 0;
         for (const auto& [slot, amount] : draw.counters) sum += part_of(amount, pool.declared[slot]);
-        size += sum / std::max<Millionths>(counters[draw.set], 1);
+        size += sum / std::max<Millionths>(counters[draw.set].count, 1);
         members[draw.set].push_back({s, d, index});
       }
     }

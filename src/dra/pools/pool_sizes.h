@@ -26,9 +26,13 @@ struct PoolSizes {
   struct Member {
     std::uint32_t slice = 0, device = 0, index = 0;
   };
+  struct CounterRange {
+    std::uint32_t first = 0, count = 0;  // of NodePool::declared
+  };
   std::vector<std::uint32_t> first;          // by slice: the index of its first device
   std::vector<Millionths> sizes;             // by index
   std::vector<std::vector<Member>> members;  // by counter set
+  std::vector<CounterRange> counters;        // by counter set
 };
 
 }  // namespace berth::dra

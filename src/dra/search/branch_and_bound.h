@@ -20,8 +20,13 @@ inline constexpr std::size_t kScoringTriesMax = 8192;
 class BranchAndBound {
  public:
   // The state must have a solution. What the trial refuses is not recorded.
-  BranchAndBound(SearchContext& context, SearchState& state, DeviceTrial& trial)
-      : context_(context), state_(state), trial_(trial), fragmentation_(context.cluster, *context.devices) {}
+  BranchAndBound(SearchContext& context, SearchState& state, DeviceTrial& trial,
+                 std::size_t tries_max = kScoringTriesMax)
+      : context_(context),
+        state_(state),
+        trial_(trial),
+        tries_max_(tries_max),
+        fragmentation_(context.cluster, *context.devices) {}
 
   // Whether allocations on the node can score differently, and another order of trials is allowed there: no
   // device has a negative draw.
@@ -59,11 +64,12 @@ class BranchAndBound {
   void restore_best();
   void count_in(const Pick& pick);
   void count_out(const Pick& pick);
-  bool is_at_a_bound() const { return compared_ >= kAllocationsComparedMax || tried_ >= kScoringTriesMax; }
+  bool is_at_a_bound() const { return compared_ >= kAllocationsComparedMax || tried_ >= tries_max_; }
 
   SearchContext& context_;
   SearchState& state_;
   DeviceTrial& trial_;
+  const std::size_t tries_max_;
   FragmentationScore fragmentation_;
   std::vector<Wanted> wanted_;
   std::vector<Chosen> best_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/known_defects.h"
-#include "dra/search/branch_and_bound.h"
 #include "dra/search/search_proof.h"
 
 namespace berth::dra {
@@ -56,7 +55,7 @@ SearchOutcome Search::run(const CompiledAllocationRequest& compiled, model::Node
   if (outcome == SearchOutcome::Found && scoring_ == DeviceScoring::LeastFragmenting &&
       BranchAndBound::applies_to(*context_.devices)) {
     nearest_miss_.stop_listening();
-    BranchAndBound(context_, state_, trial_).improve();
+    BranchAndBound(context_, state_, trial_, steps.scoring_tries).improve();
   }
   return outcome;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dra/scoring.h"
+#include "dra/search/branch_and_bound.h"
 #include "dra/search/nearest_miss.h"
 #include "dra/search/plain_search.h"
 #include "dra/search/symmetry_search.h"
@@ -25,6 +26,7 @@ inline constexpr std::size_t kPlainDevicesMore = 8;
 struct SearchSteps {
   std::size_t max = 0;
   std::size_t hard_max = 0;  // where the plain search did not suffice
+  std::size_t scoring_tries = kScoringTriesMax;
 };
 
 class Search {

@@ -94,12 +94,31 @@ std::int64_t DemandMix::unusable(const GpuRoom& room, std::uint64_t affinities) 
   return sum;
 }
 
+std::int64_t DemandMix::unusable(const dra::DeviceUnits& units, std::int64_t cpu,
+                                 std::uint64_t affinities) const {
+  const std::int64_t all = units.free();
+  std::array<std::int64_t, dra::kUnitKindsMax> too_small{};
+  for (const dra::DeviceUnit& unit : units.units)
+    for (std::size_t kind = 0; kind < too_small.size(); ++kind)
+      too_small[kind] += (unit.serves >> kind & 1) != 0 ? 0 : unit.free;
+  std::int64_t sum = 0;
+  for (const Weighted& one : demands_) {
+    const GpuDemand& demand = one.of.demand;
+    const bool accepted = one.of.affinity == 0 || (affinities >> (one.of.affinity - 1) & 1) != 0;
+    const bool fits_here = demand.devices > 0 && demand.kind > 0 && accepted && demand.cpu <= cpu &&
+                           demand.devices <= units.fitting[demand.kind - 1];
+    sum += one.millionths * (fits_here ? too_small[demand.kind - 1] : all);
+  }
+  return sum;
+}
+
 std::uint64_t DemandMix::digest() const {
   std::string bytes;
   for (const Weighted& one : demands_) {
     const GpuDemand& demand = one.of.demand;
-    for (const std::int64_t number : {demand.cpu, demand.devices, std::int64_t{demand.hundredths},
-                                      std::int64_t{one.of.affinity}, one.millionths})
+    for (const std::int64_t number :
+         {demand.cpu, demand.devices, std::int64_t{demand.hundredths}, std::int64_t{demand.kind},
+          std::int64_t{one.of.affinity}, one.millionths})
       append_key(bytes, static_cast<std::uint64_t>(number));
   }
   return fnv1a(bytes);

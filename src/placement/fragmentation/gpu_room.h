@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "dra/device_units.h"
+
 namespace berth::placement {
 
 // Larger requests and offers count as this: all sums fit.
@@ -20,6 +22,7 @@ struct GpuDemand {
   std::int64_t cpu = 0;         // millicores
   std::int64_t devices = 0;     // 0: it needs no GPU
   std::int32_t hundredths = 0;  // of each device; 100: whole ones
+  std::uint32_t kind = 0;       // of devices that drivers divide: 1 + its place in the measure; else 0
 
   std::int64_t gpus() const { return devices * hundredths; }  // in hundredths
   friend auto operator<=>(const GpuDemand&, const GpuDemand&) = default;
@@ -79,6 +82,9 @@ class DemandMix {
   // hundredth of a GPU. Bit i of `affinities`: the node matches affinity i. A pod that needs no GPU uses
   // none. Cost: O(demands + sizes x shared GPUs).
   std::int64_t unusable(const GpuRoom& room, std::uint64_t affinities) const;
+  // The same of units, by the kinds of the demands: in millionths of a millionth of a device. `cpu`: free,
+  // millicores. Cost: O(demands + kinds x units).
+  std::int64_t unusable(const dra::DeviceUnits& units, std::int64_t cpu, std::uint64_t affinities) const;
   std::uint64_t digest() const;
 
  private:

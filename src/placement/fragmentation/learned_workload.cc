@@ -80,11 +80,16 @@ struct LearnedWorkload::Sample {
 
 void LearnedWorkload::pod_arrives(const SchedulingContext& context, model::PodId pod,
                                   const WorkloadDevices& devices) {
+  if (is_due(context, pod)) look(context, devices);
+}
+
+bool LearnedWorkload::is_due(const SchedulingContext& context, model::PodId pod) {
   if (arrivals_.at != context.now || arrivals_.pods.size() == kArrivalsKeptMax) arrivals_.pods.clear();
   arrivals_.at = context.now;
-  if (!arrivals_.pods.insert(pod).second) return;
-  if (arrivals_.until_look == 0) look(context, devices);
+  if (!arrivals_.pods.insert(pod).second) return false;
+  if (arrivals_.until_look == 0) return true;
   --arrivals_.until_look;
+  return false;
 }
 
 void LearnedWorkload::become(LearnedWorkload next) {
@@ -161,10 +166,12 @@ void LearnedWorkload::read_nodes(const SchedulingContext& context, const Workloa
 
 void LearnedWorkload::look(const SchedulingContext& context, const WorkloadDevices& devices) {
   Sample sample(context, devices);
+  // The pod that made it due is the first.
   arrivals_.until_look = std::max({kPodsPerLookMin, std::uint64_t{sample.rows.size()} / 2,
-                                   std::uint64_t{context.view.pods.size()} / kViewPodsPerPod});
+                                   std::uint64_t{context.view.pods.size()} / kViewPodsPerPod}) -
+                         1;
   if (sample.rows.size() < kWorkloadPodsMin) {
-    arrivals_.until_look = kPodsPerLookMin;
+    arrivals_.until_look = kPodsPerLookMin - 1;
     return become({});
   }
   LearnedWorkload next;
@@ -230,28 +237,48 @@ bool LearnedWorkload::accepts_any_model(const api::Pod& pod) const {
 }
 
 std::int64_t LearnedWorkload::packing_points(const GpuRoom& after) const {
-  const std::int64_t cpu = kPackingPoints / 2 * std::max<std::int64_t>(0, after.cpu()) / cpu_most_;
-  return kPackingPoints - cpu - kPackingPoints / 2 * after.hundredths() / gpus_most_;
+  return packing_points(after.cpu(), after.hundredths());
+}
+
+std::int64_t LearnedWorkload::packing_points(std::int64_t cpu, std::int64_t hundredths) const {
+  const std::int64_t of_cpu = kPackingPoints / 2 * std::max<std::int64_t>(0, cpu) / cpu_most_;
+  return kPackingPoints - of_cpu - kPackingPoints / 2 * hundredths / gpus_most_;
 }
 
 std::int64_t LearnedWorkload::points_on(const GpuRoom& room, std::uint64_t affinities,
                                         const ScoredDemand& scored) const {
   GpuRoom after = room;
   after.take(scored.demand);
+  return points_of({mix_.unusable(room, affinities), room.cpu(), room.hundredths()},
+                   {mix_.unusable(after, affinities), after.cpu(), after.hundredths()}, affinities,
+                   scored.demand.gpus(), scored.any_model);
+}
+
+std::int64_t LearnedWorkload::points_on(const dra::UnitsOfChoice& units, std::int64_t cpu,
+                                        std::uint64_t affinities, const ScoredDemand& scored) const {
+  constexpr std::int64_t kMillionths = kMixParts / api::kWholeGpu;  // of a hundredth
+  const auto rest = [&](const dra::DeviceUnits& of, std::int64_t cpu_left) {
+    return Rest{mix_.unusable(of, cpu_left, affinities) / kMillionths, cpu_left, of.free() / kMillionths};
+  };
+  return points_of(rest(units.before, cpu), rest(units.after, cpu - scored.demand.cpu), affinities,
+                   scored.demand.gpus(), scored.any_model);
+}
+
+std::int64_t LearnedWorkload::points_of(const Rest& before, const Rest& after, std::uint64_t affinities,
+                                        std::int64_t gpus, bool any_model) const {
   // Millionths of a hundredth to points.
   constexpr std::int64_t kUnusablePerPoint = kMixParts * api::kWholeGpu / kPointsPerGpu;
-  std::int64_t points =
-      (mix_.unusable(room, affinities) - mix_.unusable(after, affinities)) / kUnusablePerPoint;
-  points += packing_points(after);
-  const auto stranded = [this](const GpuRoom& of) {
-    return std::max<std::int64_t>(0, of.hundredths() - of.cpu() * api::kWholeGpu / cpu_per_gpu_);
+  std::int64_t points = (before.unusable - after.unusable) / kUnusablePerPoint;
+  points += packing_points(after.cpu, after.hundredths);
+  const auto stranded = [this](const Rest& of) {
+    return std::max<std::int64_t>(0, of.hundredths - of.cpu * api::kWholeGpu / cpu_per_gpu_);
   };
-  points += (stranded(room) - stranded(after)) * kStrandedPoints / api::kWholeGpu;
-  if (!scored.any_model) return points;
+  points += (stranded(before) - stranded(after)) * kStrandedPoints / api::kWholeGpu;
+  if (!any_model) return points;
   std::int64_t scarcity = 0;
   for (std::size_t i = 0; i < affinities_.size(); ++i)
     if ((affinities >> i & 1) != 0) scarcity += affinities_[i].scarcity_millionths;
-  return points - scarcity * scored.demand.gpus() / (kMixParts * api::kWholeGpu / kScarcityPoints);
+  return points - scarcity * gpus / (kMixParts * api::kWholeGpu / kScarcityPoints);
 }
 
 }  // namespace berth::placement

@@ -71,6 +71,11 @@ class LearnedWorkload {
   // A pod with such devices is about to be decided: looks at the view again if that is due. A group tries its
   // members on many domains: a pod counts once at one time.
   void pod_arrives(const SchedulingContext& context, model::PodId pod, const WorkloadDevices& devices);
+  // The two parts of it. Whether a look is due, which also counts the pod; then the look.
+  bool is_due(const SchedulingContext& context, model::PodId pod);
+  void look(const SchedulingContext& context, const WorkloadDevices& devices);
+  // Knows nothing until the next look.
+  void forget() { become({}); }
   // False: too few pods with GPUs exist.
   bool known() const { return !mix_.empty(); }
   const DemandMix& mix() const { return mix_; }
@@ -83,6 +88,9 @@ class LearnedWorkload {
   // no GPU without CPU for it, and no scarce model for a pod that takes any. `room`: before the placement,
   // which fits.
   std::int64_t points_on(const GpuRoom& room, std::uint64_t affinities, const ScoredDemand& scored) const;
+  // The same of devices that drivers divide; `units` fits. `cpu`: free before the placement, millicores.
+  std::int64_t points_on(const dra::UnitsOfChoice& units, std::int64_t cpu, std::uint64_t affinities,
+                         const ScoredDemand& scored) const;
   // How full the node is then: 0 for the largest empty one, kPackingPoints for a full one.
   std::int64_t packing_points(const GpuRoom& after) const;
 
@@ -105,7 +113,15 @@ class LearnedWorkload {
   using Counts = std::map<WorkloadDemand, std::int64_t>;
   struct Sample;
 
-  void look(const SchedulingContext& context, const WorkloadDevices& devices);
+  // Before a placement, or after it.
+  struct Rest {
+    std::int64_t unusable = 0;    // in millionths of a hundredth of a GPU
+    std::int64_t cpu = 0;         // millicores
+    std::int64_t hundredths = 0;  // free, of all GPUs
+  };
+  std::int64_t points_of(const Rest& before, const Rest& after, std::uint64_t affinities, std::int64_t gpus,
+                         bool any_model) const;
+  std::int64_t packing_points(std::int64_t cpu, std::int64_t hundredths) const;
   std::vector<Affinity> affinities_in(const Sample& sample) const;
   void read_nodes(const SchedulingContext& context, const WorkloadDevices& devices, const Sample& sample);
   std::uint64_t match(const api::Node& node) const;

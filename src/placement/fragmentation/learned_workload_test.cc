@@ -191,7 +191,7 @@ TEST(GpuFragmentation, LeavesPreferencesAboveItself) {
   EXPECT_EQ(bench.choose(bench.put_gpu_pod("q", 4, 1)), "a") << "b asks to be avoided";
 }
 
-TEST(GpuFragmentation, CachedChoicesAreThoseMadeAnew) {
+TEST(GpuFragmentation, CachedChoicesAreThoseOfANewCycle) {
   EXPECT_TRUE(rc::check("random clusters and workloads", [] {
     GpuBench bench;
     const auto name = [](int i) { return "n" + std::to_string(i); };
@@ -326,7 +326,7 @@ TEST(LearnedWorkload, KnowsPlainClaimsOfWholeDevices) {
   EXPECT_EQ(ClaimedDevices::of(bench.context, "no-class"), nullptr);
 }
 
-TEST(GpuFragmentation, CachedChoicesByClaimsAreThoseMadeAnew) {
+TEST(GpuFragmentation, CachedChoicesByClaimsAreThoseOfANewCycle) {
   EXPECT_TRUE(rc::check("random clusters and claims", [] {
     ClaimBench bench;
     const auto name = [](int i) { return "n" + std::to_string(i); };

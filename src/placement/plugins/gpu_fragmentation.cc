@@ -1,13 +1,15 @@
 // GpuFragmentation: prefers the node that stays most useful for the pods with GPUs that the cluster gets.
-// GPUs are the resource, or whole devices of the class that the pod claims. Says nothing while too few of
-// them exist to know. It outranks other scores, except where a pod has preferences or is spread, and on nodes
-// that ask by their taints to be avoided. Source: docs/placement-quality.md.
+// GPUs are the resource, or devices that the pod claims: whole ones of a class, or partitions and shares.
+// Says nothing while too few of them exist to know. It outranks other scores, except where a pod has
+// preferences or is spread, and on nodes that ask by their taints to be avoided. Source:
+// docs/placement-quality.md.
 #include "placement/plugins/gpu_fragmentation.h"
 
 #include <algorithm>
 
 #include "api/types/gpu_share.h"
 #include "placement/free_resources.h"
+#include "placement/plugins/dynamic_resources.h"
 #include "placement/plugins/node_inclusion.h"
 #include "placement/plugins/plugins.h"
 #include "placement/plugins/spread.h"
@@ -53,6 +55,8 @@ class GpuWorkloadOfPod final : public PreFilter {
   static void learn_of_claims(const PodQuery& query, GpuWorkload& workload) {
     const SchedulingContext& context = *query.context;
     if (context.cluster.live_nodes().size() > kCountedNodesMax) return;
+    learn_of_driver(query, workload);
+    if (workload.of_class) return;
     const std::string device_class = unallocated_class_of(context.view, *query.pod);
     if (device_class.empty()) return;
     const auto known = workload.of_classes.find(device_class);
@@ -62,11 +66,29 @@ class GpuWorkloadOfPod final : public PreFilter {
     LearnedWorkload& learned = workload.of_classes[device_class];
     learned.pod_arrives(context, query.pod_id, *claimed);
     if (!learned.known()) return;
-    workload.demand = claimed->demand_of(context, context.cluster.pod(query.pod_id));
+    score_by(query, workload, learned, claimed->demand_of(context, context.cluster.pod(query.pod_id)));
+    workload.claimed = std::move(claimed);
+  }
+  static void learn_of_driver(const PodQuery& query, GpuWorkload& workload) {
+    const SchedulingContext& context = *query.context;
+    if (query.pod->claims.empty() || !context.cluster.slice_traits().have_parts()) return;
+    const std::string driver = divided_driver_of(context, *query.pod);
+    if (driver.empty()) return;
+    const auto known = workload.of_drivers.find(driver);
+    if (known == workload.of_drivers.end() && workload.of_drivers.size() == kLearnedClassesMax) return;
+    DriverWorkload& of_driver = workload.of_drivers[driver];
+    of_driver.pod_arrives(context, query.pod_id, driver);
+    if (!of_driver.learned.known()) return;
+    const GpuDemand asked = of_driver.devices->demand_of(context, context.cluster.pod(query.pod_id));
+    workload.kinds = asked.devices > 0 ? of_driver.devices->kinds(context) : nullptr;
+    if (workload.kinds) score_by(query, workload, of_driver.learned, asked);
+  }
+  static void score_by(const PodQuery& query, GpuWorkload& workload, const LearnedWorkload& learned,
+                       const GpuDemand& asked) {
+    workload.demand = asked;
     workload.any_model = learned.accepts_any_model(*query.pod);
     workload.has_preferences = prefers_nodes(query);
     workload.of_class = &learned;
-    workload.claimed = std::move(claimed);
   }
 };
 
@@ -93,6 +115,7 @@ class GpuFragmentation final : public Score {
 
  private:
   static std::int64_t points_on(const PodQuery& query, const GpuWorkload& workload, NodeId node) {
+    if (workload.kinds) return points_by_units(query, workload, node);
     if (workload.of_class) return points_by_claims(query, workload, node);
     const model::Cluster& cluster = query.context->cluster;
     const bool has_gpus = model::amount_in(cluster.node(node).allocatable, model::kGpu) > 0;
@@ -109,6 +132,20 @@ class GpuFragmentation final : public Score {
     if (!room) return 0;
     if (room->fit(api::kWholeGpu).devices < workload.demand.devices) return -kNeutralPoints;
     return workload.of_class->points_on(*room, workload.of_class->affinities_of(context.cluster, node),
+                                        {workload.demand, workload.any_model});
+  }
+  // Of a node that has no such devices the least.
+  static std::int64_t points_by_units(const PodQuery& query, const GpuWorkload& workload, NodeId node) {
+    const SchedulingContext& context = *query.context;
+    const auto& chosen = claims_of(query).allocation_request;
+    if (!chosen) return 0;
+    const auto units = context.allocator.units_around(*workload.kinds, *chosen, node);
+    if (!units) return 0;
+    if (!units->fits) return -kNeutralPoints;
+    const std::int64_t cpu =
+        free_of(context.cluster.node(node), context.cluster.ledger().node(node), model::kCpu);
+    return workload.of_class->points_on(*units, std::clamp<std::int64_t>(cpu, 0, kCpuMost),
+                                        workload.of_class->affinities_of(context.cluster, node),
                                         {workload.demand, workload.any_model});
   }
 };
@@ -143,7 +180,10 @@ void sign_gpu_workload(const PodQuery& query, PodSignature& signature) {
   const GpuWorkload& workload = query.slots.read<GpuWorkload>();
   if (!is_known(workload) || !signature.begin("GpuWorkload")) return;
   signature.put(workload.of_class ? workload.of_class->digest() : workload.learned.digest());
-  signature.put(workload.of_class ? workload.claimed->signature() : 0);
+  signature.put(workload.claimed ? workload.claimed->signature() : 0);
+  const auto& chosen = claims_of(query).allocation_request;
+  signature.put(workload.kinds ? workload.kinds->signature() : 0);
+  signature.put(workload.kinds && chosen ? chosen->signature() : 0);
   for (const std::int64_t number :
        {workload.demand.cpu, workload.demand.devices, std::int64_t{workload.demand.hundredths},
         std::int64_t{workload.any_model}, std::int64_t{workload.has_preferences}})
