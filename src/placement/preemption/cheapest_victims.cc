@@ -41,10 +41,11 @@ class CheapestVictims {
   std::optional<GroupPreemptionPlan> run(NoVictimsFound& why_not);
 
  private:
-  // More members first, then the cheaper victims.
+  // More members first, then the cheaper victims, then the domain that is fuller with the members.
   struct Worth {
     std::size_t left_out = 0;  // members
     PreemptionCost cost;
+    std::int64_t free_millionths = 0;
     std::size_t placement = 0;
     friend auto operator<=>(const Worth&, const Worth&) = default;
   };
@@ -111,7 +112,8 @@ std::vector<CheapestVictims::Worth> CheapestVictims::bounds() const {
   std::vector<Worth> bounds;
   for (std::size_t at = 0; at < preemptor_.placements().size(); ++at)
     if (const auto bound = rooms_.bound(placement(at), preemptor_.needed(), preemptor_.wanted()))
-      bounds.push_back({preemptor_.wanted() - bound->members, bound->cost, at});
+      bounds.push_back(
+          {preemptor_.wanted() - bound->members, bound->cost, rooms_.free_millionths(placement(at)), at});
   std::ranges::sort(bounds);
   return bounds;
 }
@@ -275,7 +277,7 @@ std::optional<CheapestVictims::Chosen> CheapestVictims::try_nodes(std::span<cons
 
 CheapestVictims::Chosen CheapestVictims::chosen_of(Units units, UnitSet removed) const {
   const std::size_t left_out = preemptor_.wanted() - std::min(preemptor_.wanted(), members_);
-  const Worth worth{left_out, units_.cost_of(units, removed), at_};
+  const Worth worth{left_out, units_.cost_of(units, removed), rooms_.free_millionths(placement(at_)), at_};
   Units victims = units_.sorted(units, removed);
   return {worth, std::move(victims), effort_, std::move(units), std::move(removed)};
 }

@@ -6,6 +6,8 @@
 
 #include "placement/claims.h"
 #include "placement/free_resources.h"
+#include "placement/groups/waiting_members.h"
+#include "placement/index/domains.h"
 #include "placement/preemption/lost_work.h"
 
 namespace berth::placement {
@@ -79,6 +81,7 @@ void DomainRooms::gather(std::span<const Placement* const> placements) {
 
 // Where several nodes reach a device, nobody knows whose room it is.
 void DomainRooms::read_members(const GroupCycle& groups, const GroupInput& input) {
+  asked_ = WaitingMembers(cluster_, input.waiting).requested(cluster_);
   least_ = groups.least_requests(context_, input);
   std::erase_if(least_, [](const model::ResourceAmount& one) {
     return one.amount <= 0 || !model::is_asked(one.resource);
@@ -166,6 +169,7 @@ void DomainRooms::sweep(GroupCycle& groups, const GroupInput& input) {
       node.room = freed[i];
     }
   }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) rows_[i].use = use_of(cluster_, nodes_[i]);
 }
 
 // The most members that a victim of the node makes room for: by resources, or, where these do not say what
@@ -219,6 +223,21 @@ std::size_t DomainRooms::victims(const Placement& placement) const {
   std::size_t count = 0;
   for (const NodeId node : placement.nodes) count += static_cast<std::size_t>(row(node).victims);
   return count;
+}
+
+// The mean of CPU and memory, of those that the placement has.
+std::int64_t DomainRooms::free_millionths(const Placement& placement) const {
+  constexpr __int128 kWhole = 1'000'000;
+  DomainUse use = asked_;
+  for (const NodeId node : placement.nodes) use += row(node).use;
+  std::int64_t sum = 0, resources = 0;
+  for (std::size_t r = 0; r < std::size(use.allocatable); ++r) {
+    if (use.allocatable[r] <= 0) continue;
+    const __int128 free = std::max<__int128>(0, use.allocatable[r] - use.requested[r]);
+    sum += static_cast<std::int64_t>(free * kWhole / use.allocatable[r]);
+    ++resources;
+  }
+  return resources == 0 ? 0 : sum / resources;
 }
 
 std::optional<DomainRooms::Bound> DomainRooms::bound(const Placement& placement, std::size_t needed,

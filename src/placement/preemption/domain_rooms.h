@@ -39,6 +39,8 @@ class DomainRooms {
   std::size_t turn(NodeId node) const;
   std::size_t victims(const Placement& placement) const;
   bool has_victims() const { return !victims_.empty(); }
+  // Of the placement, in millionths: what stays free without all victims, once all members have their room.
+  std::int64_t free_millionths(const Placement& placement) const;
   // Whether a pod that is being bound could be a victim once it is.
   bool waits_for_bindings() const { return waits_for_bindings_; }
   // Removes all victims, whichever domain they are in.
@@ -69,6 +71,7 @@ class DomainRooms {
     std::size_t turn = SIZE_MAX;
     std::vector<Price> prices;  // of the victims
     __int128 lost = 0;          // work of all of them
+    DomainUse use;              // without all victims
   };
 
   static constexpr std::uint32_t kNoRow = UINT32_MAX;
@@ -93,6 +96,7 @@ class DomainRooms {
   const std::size_t members_;     // of no more is the price asked
   model::ResourceAmounts least_;  // that every member asks for
   std::int64_t devices_ = 0;      // that every member asks for, of its own node; 0: not counted
+  DomainUse asked_;               // by all members
   std::vector<NodeId> nodes_;     // of all placements
   std::vector<Victim> victims_;   // ascending
   std::vector<std::int64_t> levels_;

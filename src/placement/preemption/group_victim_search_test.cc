@@ -501,6 +501,23 @@ TEST(GroupVictimSearch, TwoEqualRacksGiveOneAnswer) {
   }
 }
 
+// One victim is enough in each rack. Rack 1 has more pods that leave, rack 2 more that stay: Kubernetes'
+// tests of groups want the one that is fuller when all victims are gone.
+TEST(GroupVictimSearch, OfEqualVictimsThoseInTheFullerRackGo) {
+  constexpr int kHigh = kGangPriority + 1;
+  Racks world{.racks = 2,
+              .nodes = 2,
+              .members = 1,
+              .cpu = kCpuOfNode,
+              .pods = {{.node = 0, .priority = 1, .cpu = kCpuOfNode, .started = 0},
+                       {.node = 1, .priority = 1, .cpu = kCpuOfNode, .started = 0},
+                       {.node = 2, .priority = 1, .cpu = kCpuOfNode, .started = 0},
+                       {.node = 3, .priority = kHigh, .cpu = 3, .started = 0}}};
+  EXPECT_EQ(search_racks(world), std::set<std::size_t>{2});
+  world.pods[1] = {.node = 1, .priority = kHigh, .cpu = kCpuOfNode, .started = 0};
+  EXPECT_EQ(search_racks(world), std::set<std::size_t>{0});
+}
+
 struct LossRow {
   const char* name;
   std::vector<Occupant> pods;
