@@ -81,9 +81,11 @@ class LazyFilter : public SignPlugin {
  public:
   virtual bool wanted(const PodQuery& query) const = 0;
   virtual bool accepts(const NodeTrial& trial) const = 0;
-  // True if all nodes are evaluated, where the weight is not 0: an error on any of them ends the attempt, and
-  // NodeChoice::preference is added, scaled to 0..100, times PluginSet::preference_weight.
+  // True if all nodes are tried: NodeChoice::preference is added, scaled to 0..100, times
+  // PluginSet::preference_weight, where this is not 0.
   virtual bool prefers(const PodQuery& query) const = 0;
+  // True if all nodes are tried, because an error on any of them ends the attempt.
+  virtual bool expects_error(const PodQuery&) const { return false; }
   // Whether explain() may add to this reason.
   virtual bool explains(const PodQuery& query, const Reason& reason) const = 0;
   // Why it refuses the node; empty: there is nothing to add to the reason.

@@ -195,7 +195,7 @@ NodeId PodCycle::choose(CycleState& state, std::span<const NodeId> nodes,
   if (state.candidates.empty() || state.over()) return NodeId::none();
   score_each(state);
   // Where all are asked, those that lazy filters refuse are not feasible.
-  if (state.candidates.size() > 1 && !has_preferences(state)) compare_all(state);
+  if (state.candidates.size() > 1 && !tries_all(state)) compare_all(state);
   return best_accepted(state);
 }
 
@@ -254,6 +254,13 @@ bool PodCycle::has_preferences(const PodQuery& query) const {
                      [&](const auto& filter) { return filter->wanted(query) && filter->prefers(query); });
 }
 
+bool PodCycle::tries_all(const PodQuery& query) const {
+  const auto expects_error = [&](const auto& filter) {
+    return filter->wanted(query) && filter->expects_error(query);
+  };
+  return has_preferences(query) || std::ranges::any_of(query.plugins->lazy_filters, expects_error);
+}
+
 void PodCycle::add_scope(const PodQuery& query, FilterScope& scope) const {
   for (const auto& filter : query.plugins->filters) filter->add_scope(query, scope);
   for (const auto& filter : query.plugins->lazy_filters) filter->add_scope(query, scope);
@@ -300,7 +307,7 @@ NodeId PodCycle::best_accepted(CycleState& state) const {
   const std::vector<std::int64_t>& scores = state.scores;
   if (!has_lazy_filters(state))
     return state.candidates[std::max_element(scores.begin(), scores.end()) - scores.begin()];
-  return has_preferences(state) ? best_of_all(state) : first_accepted(state);
+  return tries_all(state) ? best_of_all(state) : first_accepted(state);
 }
 
 // Runs the lazy filters on every candidate. Preferences are scaled to 0..100. Empty if the attempt is over.

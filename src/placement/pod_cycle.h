@@ -47,8 +47,9 @@ class PodCycle {
   // True if every lazy filter accepts the node.
   bool accepts(CycleState& state, NodeId node) const;
   bool has_lazy_filters(const PodQuery& query) const;
-  // Whether a lazy filter prefers some nodes that it accepts: then it judges all candidates.
-  bool has_preferences(const PodQuery& query) const;
+  // Whether lazy filters try all candidates: one prefers some of the nodes that it accepts, or expects an
+  // error.
+  bool tries_all(const PodQuery& query) const;
   // After prepare(): the rules about domains that the pod must satisfy.
   void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const;
   bool has_rules(const PodQuery& query) const;
@@ -104,6 +105,7 @@ class PodCycle {
   std::string why_not(const CycleState& state, NodeId node) const;
 
  private:
+  bool has_preferences(const PodQuery& query) const;
   void judge_block(CycleState& state, std::span<const NodeId> nodes) const;
   void filter_domains(CycleState& state) const;
   void score_each(CycleState& state) const;

@@ -454,8 +454,8 @@ TEST(Devices, ABrokenSelectorIsASchedulerError) {
 }
 
 // n1 has a device for the pod, n2 one for which the selector fails.
-std::string node_next_to_an_error(int nodes) {
-  TestBench bench;
+std::string node_next_to_an_error(int nodes, SchedulerOptions options = {}) {
+  TestBench bench(std::move(options));
   bench.put_class(kGpu, "sound");
   for (int i = 1; i <= nodes; ++i) bench.put_node({"n" + std::to_string(i)});
   bench.put_slice("s1", "n1", 1);
@@ -473,6 +473,18 @@ TEST(Devices, AnErrorOnANodeThatIsNotNeededFailsThePodInASmallCluster) {
   EXPECT_EQ(node_next_to_an_error(2), "");
   EXPECT_EQ(node_next_to_an_error(100), "");
   EXPECT_EQ(node_next_to_an_error(101), "n1");
+}
+
+TEST(Devices, AnErrorOnANodeThatIsNotNeededFailsThePodOfAProfileWithoutScores) {
+  placement::Profile profile;
+  profile.enabled.emplace();
+  for (const auto point : {placement::ExtensionPoint::PreFilter, placement::ExtensionPoint::Filter,
+                           placement::ExtensionPoint::Reserve})
+    profile.enabled->at(point) = {{"DynamicResources"}};
+  SchedulerOptions options;
+  options.profiles = {profile};
+  EXPECT_EQ(node_next_to_an_error(2, options), "");
+  EXPECT_EQ(node_next_to_an_error(101, options), "n1");
 }
 
 // The binder ends the pod's BindRequest, which has one device of claim c, with this step and reason.

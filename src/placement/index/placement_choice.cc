@@ -14,7 +14,7 @@ std::size_t label_of_position(std::size_t position) {
 
 // The verdict on a node depends on this node alone, and is that of all pods with this signature.
 bool PlacementChoice::is_signed_alone(CycleState& state) {
-  if (pods_.has_rules(state) || pods_.has_preferences(state)) return false;
+  if (pods_.has_rules(state) || pods_.tries_all(state)) return false;
   std::vector<PodCycle::WeightedComparison> comparisons;
   pods_.add_comparisons(state, comparisons);
   scope_.clear();

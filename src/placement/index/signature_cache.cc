@@ -56,10 +56,9 @@ NodeId SignatureCache::choose(CycleState& state, std::span<const NodeId> avoid) 
   order_ = &domains_.order(state.context->cluster);
   const std::vector<NodeId>& nodes = order_->by_name();
   if (nodes.empty() || !pods_.prepare(state)) return NodeId::none();
-  // With preferences the score of a node depends on other nodes.
+  // Where all nodes are tried, the score of a node depends on others, or an error on one ends the attempt.
   signature_.clear();
-  if (!avoid.empty() || pods_.has_preferences(state) || !pods_.sign(state, signature_) ||
-      !read_domains(state))
+  if (!avoid.empty() || pods_.tries_all(state) || !pods_.sign(state, signature_) || !read_domains(state))
     return pods_.choose(state, nodes, avoid);
   const NodeId node = choose_among_kept(state);
   if (latest_) return node;

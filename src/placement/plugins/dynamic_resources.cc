@@ -285,9 +285,8 @@ class DynamicResources final : public LazyFilter {
     return pod.allocation_request || pod.extended || may_take_of_node(query);
   }
 
-  // A node with a selector error is tried, however well others fit.
+  bool expects_error(const PodQuery& query) const override { return claims_of(query).has_selector_error; }
   bool prefers(const PodQuery& query) const override {
-    if (claims_of(query).has_selector_error) return true;
     const std::vector<ClaimChoice>& claims = claims_of(query).claims;
     return std::any_of(claims.begin(), claims.end(), [&](const ClaimChoice& choice) {
       const dra::ClaimPtr& claim = query.context->cluster.claim(choice.claim).live;
