@@ -353,17 +353,21 @@ def moves(cluster):
     cluster.restart("--defragmentation", "Evict", "--defragmentation-level", "example.com/shelf",
                     "--defragmentation-interval", "5s")
 
+    def running(label):
+        pods = cluster.api("/api/v1/namespaces/default/pods?labelSelector=" + label)["items"]
+        return [pod for pod in pods if phase(pod) == "Running" and "deletionTimestamp" not in pod["metadata"]]
+
     def shelves(label):
         """Of running pods, in order."""
-        pods = cluster.api("/api/v1/namespaces/default/pods?labelSelector=" + label)["items"]
-        return sorted(pod["spec"]["nodeName"][:len("shelf-x")] for pod in pods
-                      if phase(pod) == "Running" and "deletionTimestamp" not in pod["metadata"])
+        return sorted(pod["spec"]["nodeName"][:len("shelf-x")] for pod in running(label))
 
     def has_shelf(label):
         return len(shelves(label)) == 4 and len(set(shelves(label))) == 1
 
     cluster.apply("defragmentation/cluster.yaml")
     eventually("a service uses all eight GPUs", lambda: len(shelves("app=serve")) == 8)
+    one_a_node = {pod["spec"]["nodeName"]: pod["metadata"]["name"] for pod in running("app=serve")}
+    cluster.show("annotate", "pods", *one_a_node.values(), "controller.kubernetes.io/pod-deletion-cost=-1")
     cluster.show("scale", "deployment", "serve", "--replicas", "4")
     eventually("four pods of it are left, two in each shelf",
                lambda: shelves("app=serve") == ["shelf-x"] * 2 + ["shelf-y"] * 2)
