@@ -29,6 +29,7 @@ class ClaimedDevices final : public WorkloadDevices {
   static std::shared_ptr<const ClaimedDevices> of(const SchedulingContext& context,
                                                   const std::string& device_class);
 
+  bool may_ask(const model::PodRow& row) const override { return !row.live->claims.empty(); }
   GpuDemand demand_of(const SchedulingContext& context, const model::PodRow& row) const override;
   std::int64_t offered(const SchedulingContext& context, model::NodeId node) const override;
   // What is free; none: a number does not say it.

@@ -6,6 +6,7 @@
 #include "api/types/gpu_share.h"
 #include "base/fnv.h"
 #include "base/key_bytes.h"
+#include "placement/fragmentation/newest_pods.h"
 #include "placement/free_resources.h"
 
 namespace berth::placement {
@@ -81,29 +82,18 @@ struct KindUse {
 };
 
 std::map<std::string, KindUse> kinds_in_use(const SchedulingContext& context, const std::string& driver) {
-  struct Row {
-    Time created;
-    const client::NamedKey* pod;
-    std::string key;
-    AskedKind asked;
-  };
-  std::vector<Row> rows;
-  for (const model::PodRow& row : context.cluster.pods()) {
-    if (!row.live || row.live->claims.empty()) continue;
-    const AskedKinds asked = asked_kinds(context, *row.live, ClaimsRead::All);
-    const auto most = most_asked(asked, driver);
-    if (most != asked.end()) rows.push_back({row.live->meta.created, &row.key, most->first, most->second});
-  }
-  std::ranges::sort(rows, [](const Row& a, const Row& b) {
-    return a.created != b.created ? a.created > b.created : *a.pod < *b.pod;
-  });
-  if (rows.size() > kWorkloadPodsMax) rows.resize(kWorkloadPodsMax);
   std::map<std::string, KindUse> uses;
-  for (const Row& row : rows) {
-    KindUse& use = uses[row.key];
+  NewestPods newest(context.cluster, [](const auto& row) { return !row.live->claims.empty(); });
+  std::size_t pods = 0;
+  for (const auto* row = newest.take(); row && pods < kWorkloadPodsMax; row = newest.take()) {
+    const AskedKinds asked = asked_kinds(context, *row->live, ClaimsRead::All);
+    const auto most = most_asked(asked, driver);
+    if (most == asked.end()) continue;
+    ++pods;
+    KindUse& use = uses[most->first];
     ++use.pods;
-    use.count_most = std::max(use.count_most, row.asked.count);
-    use.one = row.asked.one;
+    use.count_most = std::max(use.count_most, most->second.count);
+    use.one = most->second.one;
   }
   return uses;
 }

@@ -29,6 +29,7 @@ class DriverDevices final : public WorkloadDevices {
   // With the kinds of the pods that exist.
   static std::shared_ptr<const DriverDevices> of(const SchedulingContext& context, const std::string& driver);
 
+  bool may_ask(const model::PodRow& row) const override { return !row.live->claims.empty(); }
   // Without devices if its kind is not one of these. At most kGpusMost.
   GpuDemand demand_of(const SchedulingContext& context, const model::PodRow& row) const override;
   std::int64_t offered(const SchedulingContext& context, model::NodeId node) const override;

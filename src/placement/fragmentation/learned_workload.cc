@@ -5,6 +5,7 @@
 #include "api/types/gpu_share.h"
 #include "base/fnv.h"
 #include "base/key_bytes.h"
+#include "placement/fragmentation/newest_pods.h"
 #include "placement/free_resources.h"
 #include "placement/plugins/node_inclusion.h"
 #include "placement/signature.h"
@@ -18,6 +19,7 @@ constexpr std::uint64_t kViewPodsPerPod = 16;
 
 class ResourceGpus final : public WorkloadDevices {
  public:
+  bool may_ask(const model::PodRow& row) const override { return gpu_demand_of(row).gpus() > 0; }
   GpuDemand demand_of(const SchedulingContext&, const model::PodRow& row) const override {
     return gpu_demand_of(row);
   }
@@ -59,22 +61,12 @@ struct LearnedWorkload::Sample {
   std::vector<Row> rows;
 
   Sample(const SchedulingContext& context, const WorkloadDevices& devices) {
-    const std::vector<model::PodRow>& pods = context.cluster.pods();
-    std::vector<std::pair<Time, std::uint32_t>> newest;
-    for (std::uint32_t i = 0; i < pods.size(); ++i)
-      if (pods[i].live && !api::is_gpu_reservation(*pods[i].live) &&
-          devices.demand_of(context, pods[i]).gpus() > 0)
-        newest.emplace_back(pods[i].live->meta.created, i);
-    const auto first = [&](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first > b.first : pods[a.second].key < pods[b.second].key;
-    };
-    if (newest.size() > kWorkloadPodsMax) {
-      std::ranges::nth_element(newest, newest.begin() + kWorkloadPodsMax, first);
-      newest.resize(kWorkloadPodsMax);
+    NewestPods newest(context.cluster, [&](const auto& row) { return devices.may_ask(row); });
+    for (const auto* row = newest.take(); row && rows.size() < kWorkloadPodsMax; row = newest.take()) {
+      if (api::is_gpu_reservation(*row->live)) continue;
+      const GpuDemand demand = devices.demand_of(context, *row);
+      if (demand.gpus() > 0) rows.push_back({row->live, {demand}, affinity_key_of(*row->live)});
     }
-    std::ranges::sort(newest, first);
-    for (const auto& [created, i] : newest)
-      rows.push_back({pods[i].live, {devices.demand_of(context, pods[i])}, affinity_key_of(*pods[i].live)});
   }
 };
 

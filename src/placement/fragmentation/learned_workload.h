@@ -52,6 +52,8 @@ class WorkloadDevices {
   WorkloadDevices(const WorkloadDevices&) = delete;
   WorkloadDevices& operator=(const WorkloadDevices&) = delete;
   virtual ~WorkloadDevices() = default;
+  // False: the live pod asks for none of them, as a look at it alone says.
+  virtual bool may_ask(const model::PodRow& row) const = 0;
   // Of a live pod; without any devices it is not learned from.
   virtual GpuDemand demand_of(const SchedulingContext& context, const model::PodRow& row) const = 0;
   // At most kGpusMost.

@@ -113,6 +113,7 @@ TEST(LearnedWorkload, KeepsItsMixUntilPodsAskForSomethingElse) {
 }
 
 struct CountedGpus final : WorkloadDevices {
+  bool may_ask(const model::PodRow& row) const override { return resource_gpus().may_ask(row); }
   GpuDemand demand_of(const SchedulingContext& context, const model::PodRow& row) const override {
     return resource_gpus().demand_of(context, row);
   }
