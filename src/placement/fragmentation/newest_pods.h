@@ -13,7 +13,7 @@ namespace berth::placement {
 
 class NewestPods {
  public:
-  // Those that `may_ask` accepts. The cluster outlives it, and is not changed meanwhile.
+  // Those that `may_ask` accepts. The cluster outlives it, and does not change.
   template <class MayAsk>
   NewestPods(const model::Cluster& cluster, const MayAsk& may_ask) : pods_(cluster.pods()) {
     for (std::uint32_t i = 0; i < pods_.size(); ++i)
