@@ -147,6 +147,19 @@ def ask_the_real_queue(root):
           "\t\t\t_, found := testCtx.Scheduler.SchedulingQueue.GetPod(", 1))
 
 
+def leave_out_a_filter_that_accepts_all(root):
+    """TestPreemption has a Filter written in Go, which has tokens for all pods in most of its cases."""
+    tabs = "\t" * 7
+    edit(root / "scheduler/preemption/preemption_test.go",
+         (f",\n{tabs}\tscheduler.WithProfiles(cfg.Profiles...),\n"
+          f"{tabs}\tscheduler.WithFrameworkOutOfTreeRegistry(registry))", ")", 1),
+         before("\ttestsByWASFeatureGates := make(map[featureGateKey][]int)\n", "\t_ = cfg\n"),
+         after("asyncPreemptionEnabled, asyncAPICallsEnabled, clearingNominatedNodeNameAfterBinding), "
+               "func(t *testing.T) {\n",
+               f"{tabs}if test.initTokens != maxTokens {{\n"
+               f'{tabs}\tshim.SkipInternals(t, "plugins in Go: filter-plugin")\n{tabs}}}\n'))
+
+
 def skip_internals(root):
     """Tests that hold a part of kube-scheduler: skip in the test itself, its parent may have made it."""
     def with_skip(found):
@@ -162,7 +175,8 @@ def skip_internals(root):
 def main():
     root = pathlib.Path(sys.argv[1]) / "test/integration"
     for step in (move_imports, make_schedulers_ours, serve_custom_resources, skip_unsupported_profiles,
-                 compare_sentences, settle_steps, wait_until_ready, ask_the_real_queue, skip_internals):
+                 compare_sentences, settle_steps, wait_until_ready, ask_the_real_queue,
+                 leave_out_a_filter_that_accepts_all, skip_internals):
         step(root)
 
 
