@@ -176,10 +176,11 @@ Status find_resource(Manifest& manifest, const api::Gates& gates) {
 
 // Refuses an object that its kind does not allow.
 Status check_fields(Manifest& manifest) {
-  const Result<api::Decoded> decoded = api::decode_document(manifest.resource->type(), manifest.object);
+  Result<api::Decoded> decoded = api::decode_document(manifest.resource->type(), manifest.object);
   if (!decoded) return refused(manifest, decoded.error().path(), decoded.error().message());
   if (!decoded->strict_errors.empty())
     return refused(manifest, between_quotes(decoded->strict_errors.front()), decoded->strict_errors.front());
+  manifest.canonical = std::move(decoded->document);
   return {};
 }
 
@@ -276,6 +277,7 @@ Result<ManifestSelection> read_served_manifests(const std::vector<std::string>& 
       continue;
     }
     TRY(check_fields(manifest));
+    manifest.object = manifest.canonical;
     selection.manifests.push_back(std::move(manifest));
   }
   std::stable_partition(selection.manifests.begin(), selection.manifests.end(), is_namespace);

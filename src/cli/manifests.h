@@ -19,6 +19,7 @@ struct Manifest {
   std::shared_ptr<const std::string> text;  // of the whole file
   int document = 1;                         // counted from one
   std::string item;                         // "items[3]" for an item of a list
+  Json canonical = {};                      // once it is checked: api::decode_document() of the object
 };
 
 // "pods.yaml:14: document 2: spec.nodeName: Pod default/web": the place of the value at `path`.
@@ -38,7 +39,7 @@ struct UnservedKind {
 };
 // What is served, and what is not.
 struct ManifestSelection {
-  std::vector<Manifest> manifests;
+  std::vector<Manifest> manifests;     // in canonical form, which is in memory once
   std::vector<UnservedKind> unserved;  // in the order of the files
   std::vector<Manifest> groups;        // not served, but of a project whose groups Berth reads
 };

@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
-#include "api/decode.h"
 #include "api/new_objects.h"
 #include "api/served_kinds.h"
 #include "base/assert.h"
@@ -23,9 +23,9 @@ const api::KindRules& rules_of(const api::ResourceInfo& resource) {
 }
 
 Json stored_form(Manifest& manifest) {
-  Result<api::Decoded> decoded = api::decode_document(manifest.resource->type(), std::move(manifest.object));
-  BERTH_ASSERT(decoded.ok(), "check_manifest refused what cannot be decoded");
-  return api::to_stored_form(*manifest.resource, rules_of(*manifest.resource), std::move(decoded->document));
+  BERTH_ASSERT(manifest.canonical.is_object(), "check_manifest() comes first");
+  return api::to_stored_form(*manifest.resource, rules_of(*manifest.resource),
+                             std::exchange(manifest.canonical, {}));
 }
 
 // Validation of an object reads no other object but its namespace.
