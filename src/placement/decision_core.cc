@@ -286,6 +286,11 @@ RefusalPtr DecisionCore::refusal_of_one(const SchedulingContext& context, const 
   return placed ? nullptr : with_proof(context, refusal(context, member));
 }
 
+bool DecisionCore::may_evict(const SchedulingContext& context, const GroupInput& members) {
+  return !is_never(members) && profiles_.of(*members.waiting.front()).preempts &&
+         victim_search_.may_find(context, members.group->priority);
+}
+
 // Of a group, or a tree of groups. A claim that is given up may make room; only then others have to go.
 // Members that join a decision at the barrier wait for that.
 bool DecisionCore::may_preempt(const SchedulingContext& context, const GroupInput& members,

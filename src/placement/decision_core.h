@@ -95,6 +95,8 @@ class DecisionCore {
     const api::Pod* const one = &pod;
     return interests_of(context, {&one, 1});
   }
+  // Whether those members of a group that have no place yet may have others evicted for them.
+  bool may_evict(const SchedulingContext& context, const GroupInput& members);
   // What wakes a pod or group of this priority that was refused while possible victims are being bound.
   static void add_bindings(const Refusal& refusal, std::int32_t priority, PodHints& hints);
   GroupOutcome decide_group(const SchedulingContext& context, const GroupInput& input,

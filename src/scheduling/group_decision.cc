@@ -117,7 +117,10 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
   loop_.overtaking.placed(entry, now);
   loop_.forget_room(entry.key, now);
   flight.entry = entry;
-  if (chosen.size() < outcome.members.size()) put_back(context, std::move(entry), input, nullptr, now);
+  if (chosen.size() < outcome.members.size()) {
+    flight.rest_evicts = core_.may_evict(context, input);
+    put_back(context, std::move(entry), input, nullptr, now);
+  }
   loop_.in_flight[id] = std::move(flight);
   return effects;
 }

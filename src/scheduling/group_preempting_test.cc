@@ -171,6 +171,21 @@ TEST_F(GroupPreempts, ADelayIsReadFromTheGroup) {
   EXPECT_EQ(evictions(), std::vector<std::string>{"evict a"});
 }
 
+// A basic group takes what it gets: one member fits, and the other one evicts pods once the first is placed.
+// Nothing else happens in the cluster that would wake it.
+TEST_F(GroupPreempts, AMemberThatWasLeftOutEvictsOthersNext) {
+  put_rack("r", 1);
+  run_pod("a", "r0", 1, "1");
+  run_pod("b", "r0", 1, "1");
+  bench.put_group("g", 0, "", 9);
+  put_gang(2);
+  bench.run();
+  bench.now = bench.now + Duration::seconds(11);
+  bench.run();
+  EXPECT_EQ(bench.node_of("g0"), "r0");
+  EXPECT_EQ(evictions(), (std::vector<std::string>{"evict a", "evict b"}));
+}
+
 TEST_F(GroupPreempts, AGroupThatIsGoneFreesTheRoom) {
   put_rack("r", 1);
   run_pod("a", "r0", 1, "4");

@@ -68,6 +68,7 @@ struct InFlight {
   QueuedEntity entry;
   std::vector<std::string> member_uids;  // one a chain, in their order
   bool barrier = false;                  // the members wait for each other
+  bool rest_evicts = false;              // members that it leaves out may evict others next
 };
 
 // Where the successor of a pod that leaves goes, and what it takes there.

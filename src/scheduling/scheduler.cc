@@ -374,6 +374,7 @@ void Scheduler::on_outcome(const client::View& view, const client::Outcome& outc
   }
   loop_.dirty.insert(flight.entry.key);
   if (written) {
+    if (flight.rest_evicts) loop_.queue.wake_one(flight.entry.key, now);
     if (flight.barrier && view.bind_request_count_of_decision(outcome.decision_id) > 0)
       loop_.written_gangs.insert(outcome.decision_id);
     return;

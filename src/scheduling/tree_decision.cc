@@ -162,7 +162,11 @@ client::Effects Scheduler::bind_tree(const SchedulingContext& context, QueuedEnt
   tell_refused(context, entry.key, input, outcome, id, now);
   log_tree(entry, input, outcome, id, now);
   flight.entry = entry;
-  if (chosen.size() < waiting) put_back(context, std::move(entry), input, nullptr, now);
+  if (chosen.size() < waiting) {
+    api::PodGroup as_group;
+    flight.rest_evicts = core_.may_evict(context, placement::as_one_group(input, as_group));
+    put_back(context, std::move(entry), input, nullptr, now);
+  }
   loop_.in_flight[id] = std::move(flight);
   return effects;
 }
