@@ -37,10 +37,6 @@ class UnitMeasure {
     DeviceRef place;
     CapacityMap consumed;
   };
-  struct Unit {
-    DeviceUnit unit;
-    std::uint32_t asked = 0;  // kinds that one of its devices matches
-  };
 
   bool reads_plainly(std::uint32_t device_run) const;
   bool is_taken(DeviceRef place) const;
